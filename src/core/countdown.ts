@@ -10,8 +10,8 @@ export const DAY_MS = 24 * HOUR_MS;
 const MAX_AHEAD_MS = 26 * HOUR_MS;
 
 /**
- * True if an instant is implausibly far ahead. A smaller lead is accepted: this machine's clock may be slow, and an
- * instant in the future does not start a second window.
+ * Returns true if an instant is implausibly far ahead. A smaller lead is accepted: this machine's clock may be slow,
+ * and an instant in the future does not start a second window.
  */
 export function isTooFarAhead(instant: number, now: number): boolean {
   return instant > now + MAX_AHEAD_MS;

@@ -49,7 +49,7 @@ export const verificationSchema = z.discriminatedUnion('kind', [
     asOnBase: z.boolean().optional(),
     /** Failures that the red base does not have. */
     newlyRed: z.array(z.string().max(300)).max(MAX_NEWLY_RED).optional(),
-    /** Failures of the red base that are left if there are no others; absent if all of them are, or others. */
+    /** Failures of the red base that are left; absent unless some were fixed and there are no other failures. */
     leftOfBase: z.array(z.string().max(64)).max(20).exactOptional(),
   }),
 ]);
@@ -69,7 +69,8 @@ const checklistSchema = z.object({
   /** Ids of the lane's tasks that their files newly mark as done. */
   done: z.array(z.string()),
   /**
-   * Number of items that the iteration marked as done; its own task also counts if an earlier iteration had marked it.
+   * Number of items that the iteration marked as done; its own task is included even if an earlier iteration had marked
+   * it.
    */
   finished: countSchema,
   /** Number of open items that were removed. */
@@ -83,8 +84,9 @@ export type Checklist = Immutable<z.infer<typeof checklistSchema>>;
 export const evidenceSchema = z.object({
   before: snapshotSchema,
   after: snapshotSchema,
-  /** Paths whose content differs between the two trees, sorted, at most 200; `fileCount` counts all. */
+  /** Paths whose content differs between the two trees, sorted, at most 200. */
   files: z.array(z.string()).max(200),
+  /** Number of all these paths. */
   fileCount: countSchema,
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
@@ -122,10 +124,12 @@ export const evidenceSchema = z.object({
   end: agentEndSchema,
   /** Length of the agent's final message in characters. */
   outputChars: countSchema,
-  /** True if that message ends in a status block that does not count because it is in a code fence. */
+  /** True if that message ends in a status block that is ignored because it is in a code fence. */
   fencedBlock: z.boolean(),
   verification: verificationSchema,
-  /** The changes to the task files; null if the lane has none. Journals of versions without task files lack it. */
+  /**
+   * The changes to the task files; null if the lane has no task files. Journals of versions without task files lack it.
+   */
   checklist: checklistSchema.nullable().default(null),
   /** A file made in this run by which the agent says that everything is done; null if there is none. */
   doneMarker: z.string().max(200).nullable().default(null),

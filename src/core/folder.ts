@@ -17,7 +17,7 @@ export function toFolderPath(folder: Folder, path: string): string {
   return isInFolder(folder, path) && folder !== '' ? path.slice(folder.length + 1) : path;
 }
 
-/** True if a path from the root is inside of the folder. */
+/** Returns true if a path from the root is inside of the folder. */
 export function isInFolder(folder: Folder, path: string): boolean {
   return folder === '' || path.startsWith(`${folder}/`);
 }

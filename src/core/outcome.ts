@@ -87,7 +87,7 @@ export const outcomeKindsByTrouble: readonly OutcomeKind[] = [
 /** The way in which GitHub shows the end of a run. */
 export type Conclusion = 'success' | 'failure';
 
-/** True if a run with this outcome hands its pull request to people for review. */
+/** Returns true if a run with this outcome hands its pull request to people for review. */
 export function isForReview({ kind, reason }: Outcome): boolean {
   return kind === 'complete' || reason === 'waiting_for_review';
 }

@@ -60,15 +60,15 @@ export const policySchema = z.object({
   agents: z.tuple([agentName], agentName).default([DEFAULT_AGENT]),
   maxIterations: countSchema,
   maxRunMs: countSchema,
-  /** 0 = no limit. */
+  /** Maximum number of iterations on a task; 0 = no limit. */
   maxIterationsPerTask: countSchema,
   agentTimeoutMs: countSchema,
   maxCallsPerHour: countSchema,
-  /** 0 = no limit. */
+  /** Maximum number of tokens per hour; 0 = no limit. */
   maxTokensPerHour: countSchema,
   /** Maximum cost of a run in US dollars; 0 = no limit. */
   maxCostUsd: z.number(),
-  /** 0 = no limit. */
+  /** Maximum cost per day in US dollars; 0 = no limit. */
   maxCostUsdPerDay: z.number(),
   onPermissionDenied: z.enum(denialModes),
   /** Earlier journals lack it. */

@@ -46,7 +46,7 @@ const stateQuestion: IssueQuestion = {
 type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['listSubIssues']>>['data'][number];
 
 /** Maximum number of jobs, which is one page; a job on a later page is not found. */
-const MOST_JOBS = 100;
+const MAX_JOBS_READ = 100;
 
 type Job = Awaited<ReturnType<Octokit['rest']['actions']['listJobsForWorkflowRunAttempt']>>['data']['jobs'][number];
 
@@ -87,7 +87,7 @@ function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
           ...at,
           run_id: Number(runId),
           attempt_number: runAttempt,
-          per_page: MOST_JOBS,
+          per_page: MAX_JOBS_READ,
           // Do not retry: a link is worth only one request.
           request: { retries: 0 },
         });

@@ -5,7 +5,7 @@ import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { buildIterationMessage, MAX_SUBJECT_CHARS, formatTaskName } from '../core/text/commit-message.ts';
 import { toPlainTitle } from '../core/text/phrase.ts';
-import { BESIDE } from '../core/work-tree/answers.ts';
+import { OUTSIDE_WORK_TREE } from '../core/work-tree/answers.ts';
 import type { Work } from '../handover/intake.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import type { Iteration } from './call.ts';
@@ -80,7 +80,7 @@ export function addCommitToWork(work: Work, committed: CommittedIteration): Work
     withheld: withoutDuplicates([
       ...work.withheld,
       ...committed.withheld,
-      ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
+      ...committed.beside.map(({ name }) => ({ path: name, why: OUTSIDE_WORK_TREE })),
     ]),
     lookAt: joinLookAt(work.lookAt, committed.lookAt),
   };

@@ -19,7 +19,7 @@ import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
-import { BESIDE } from '../core/work-tree/answers.ts';
+import { OUTSIDE_WORK_TREE } from '../core/work-tree/answers.ts';
 import { NO_TESTS } from '../core/proof/test-report.ts';
 import { countTasks, progressOf, formatTasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
@@ -202,7 +202,7 @@ async function conclude(
     ? await verifyHere(deps, work)
     : { verification: { kind: 'not-run' } as const, report: NO_TESTS };
   const change = await deps.repository.compare(before, after);
-  const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))];
+  const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: OUTSIDE_WORK_TREE }))];
   const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
   const isUncounted = withheld.length < work.withheld.length || committed.publishedPaths.length > 0;
   // Name ignored files, such as packages and builds, only if the agent reports changes and none are visible.

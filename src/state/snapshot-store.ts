@@ -170,8 +170,8 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     else seen.delete(lane);
     if (looked === null || parsed === null)
       return { snapshot: null, lane: judgeCopy(copy ?? { kind: 'absent' }, { lane, copies: copiesPlace, now: now() }) };
-    const places = { decides: place?.name ?? '', copies: copiesPlace, standsIn: forbidden !== null };
-    return { snapshot: looked.snapshot, lane: judgeRecord(parsed, copy, { lane, places, now: now() }) };
+    const stores = { decides: place?.name ?? '', copies: copiesPlace, standsIn: forbidden !== null };
+    return { snapshot: looked.snapshot, lane: judgeRecord(parsed, copy, { lane, stores, now: now() }) };
   }
 
   async function save(copy: StateCopy, change: SnapshotChange<SaveAnswer>, runTag: string): Promise<SavedState> {

@@ -7,8 +7,8 @@ import type { AgentEnd } from '../evidence.ts';
 const SESSION_INDEPENDENT_ERRORS: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
 /**
- * True if a resumed call may have failed because of its session, so that a new session may help. The session does not
- * cause limits, refused logins, missing credit, cancellations, withdrawn tasks or the end of the run's time.
+ * Returns true if a resumed call may have failed because of its session, so that a new session may help. The session
+ * does not cause limits, refused logins, missing credit, cancellations, withdrawn tasks or the end of the run's time.
  */
 export function isSessionSuspect({
   analysis: { agentError, usageLimit },
@@ -23,7 +23,7 @@ export function isSessionSuspect({
   return end.kind !== 'exited' || end.code !== 0;
 }
 
-/** True if the user's rules allow web search, which runs on the provider's servers. */
+/** Returns true if the user's rules allow web search, which runs on the provider's servers. */
 export function allowsWebSearch(rules: readonly string[]): boolean {
   return rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
 }

@@ -47,7 +47,7 @@ export function describeUnusableLogin(agents: readonly string[]): string {
   return `This workflow logs in for Claude Code only, and the run calls ${namesOf(agents)}. Use the workflow ralph.yml with a stored key, or \`agent: claude\`.`;
 }
 
-/** Time in ms that a run stops before its login ends, to allow for clock skew and for an answer in progress. */
+/** Time in ms by which a run stops before its login ends, to allow for clock skew and for an answer in progress. */
 const SPARE_MS = MINUTE_MS;
 
 /** Minimum run time in ms, the same as the minimum of `max-minutes`. */
@@ -90,8 +90,8 @@ export function limitRunTime(term: LoginTerm, { now, maxRunMs }: { now: number; 
 
 /**
  * Returns the sentence that refuses calls without isolation in a job that can request logins. `why` is the reason why
- * isolation is missing, or null.
+ * isolation is missing; null if it is unknown.
  */
-export function needsIsolation(why: string | null): string {
+export function describeMissingIsolation(why: string | null): string {
   return `This job can ask for logins (\`id-token: write\`), and without isolation its agent could do so as well. No call was made. ${why === null ? '' : `${why} `}Use a runner with sudo, such as GitHub's Ubuntu runners, and leave \`isolation\` at \`auto\`; with a stored key, the workflow ralph.yml works without isolation.`;
 }

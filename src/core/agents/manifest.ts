@@ -56,8 +56,9 @@ interface CliPackage {
 interface OwnLogin {
   /** The program on the PATH. */
   readonly program: string;
-  /** The variable that names the CLI's folder, and the folder's default name in the person's home. */
+  /** The variable that names the CLI's folder. */
   readonly folderVariable: string;
+  /** The folder's default name in the person's home. */
   readonly folder: string;
   /** The file in this folder that holds the login; macOS keeps the login in its keychain instead. */
   readonly file: string;
@@ -74,7 +75,7 @@ export interface ProviderVariables {
   /** The provider's name in OpenTelemetry's conventions; null if it has none, or if only a run knows the provider. */
   readonly telemetryName: string | null;
   readonly otherSecrets: readonly string[];
-  /** null for an agent that has only keys. */
+  /** The agent's login on a person's own machine; null if it has only keys. */
   readonly ownLogin: OwnLogin | null;
   /** The forms of keys that inputs accept, the usual form first. */
   readonly keyForms: readonly KeyForm[];

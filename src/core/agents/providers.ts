@@ -84,7 +84,7 @@ export function chooseAgent(order: AgentOrder, providers: Providers, now: number
   return failing === undefined ? { kind: 'refused' } : { kind: 'agent', name: failing.name, probe: true };
 }
 
-/** True if no provider may be called and none of them is at a usage limit, so that no wait has a known end. */
+/** Returns true if no provider may be called and none of them is at a usage limit, so that no wait has a known end. */
 export function isOutage(order: AgentOrder, providers: Providers, now: number): boolean {
   return (
     order.every((name) => openCircuitAt(providers[name], now) !== null) &&
@@ -120,7 +120,7 @@ export interface ProviderCall {
   readonly end: AgentEnd;
   /** True if content changed. */
   readonly progress: boolean;
-  /** True if the call failed, whatever its error, and no content changed. */
+  /** True if the call failed with any error and changed no content. */
   readonly agentFailed: boolean;
 }
 
@@ -133,7 +133,7 @@ export function recordProviderCall(providers: Providers, name: AgentName, call: 
   return after === before ? providers : { ...providers, [name]: after };
 }
 
-/** True if the provider, or the CLI that calls it, failed in a way that may be temporary. */
+/** Returns true if the provider, or the CLI that calls it, failed in a way that may be temporary. */
 export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'progress'>): boolean {
   const { agentError, usageLimit } = analysis;
   if (usageLimit !== null) return false;

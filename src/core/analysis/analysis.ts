@@ -11,7 +11,7 @@ export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
 
 export const offeredWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
 
-/** OTHER stands for any word that is not offered. */
+/** The work types that a block may contain. `OTHER` stands for any word that is not offered. */
 const claimedWorkTypes = [...offeredWorkTypes, 'OTHER'] as const;
 
 const limitSchema = z.object({
@@ -136,7 +136,10 @@ export interface Transcript extends Pick<
   readonly askedPerson: boolean;
 }
 
-/** Reads the bytes that an agent's process prints into a transcript in one pass; never throws, whatever the bytes. */
+/**
+ * Reads the bytes that an agent's process prints into a transcript in one pass; never throws, even if the bytes are
+ * malformed.
+ */
 export interface TranscriptReader {
   push(chunk: Uint8Array): void;
   /** Returns the transcript. Must be called once, after the last chunk. */
@@ -185,7 +188,7 @@ const FORMS: readonly RegExp[] = [
 ];
 
 /** Matches preceding words which show that the error was fixed or is only talked about. */
-const MENTIONED =
+const MENTION_BEFORE =
   /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
 
 /** Matches a label in a report that is not an error, such as `**Error:** handling of timeouts is done`. */
@@ -212,7 +215,7 @@ function errorIn(markdown: string): string | null {
   const line = markdown.replace(BOLD, '');
   for (const form of FORMS) {
     const report = form.exec(line)?.[1];
-    if (report === undefined || MENTIONED.test(line.slice(0, line.length - report.length))) continue;
+    if (report === undefined || MENTION_BEFORE.test(line.slice(0, line.length - report.length))) continue;
     const text = report.replace(/[\s*_]+$/, '');
     if (!NO_REPORT.test(text)) return text;
   }
@@ -256,7 +259,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
     '<path>',
   ],
   [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
-  // Parsers print a line and a column in this form; these numbers are not a time.
+  // Parsers print a line and a column in this form, so these numbers are replaced before those of times.
   [/\(\d{1,9}:\d{1,9}\)/g, '<place>'],
   [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
   [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],

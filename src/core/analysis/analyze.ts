@@ -106,7 +106,7 @@ const WAITING_FOR_ANSWER: readonly RegExp[] = [
   /\bi need (?:your|clarification|confirmation|more information)\b/,
 ];
 
-/** Matches words that make a completion claim hypothetical, limited, or another person's. */
+/** Matches words that make a completion claim hypothetical or limited, or that attribute it to another person. */
 const HEDGE = new RegExp(
   // Also matches an open box and `2/10`.
   String.raw`\?\W*$|\[[^x\]]\]|\b(\d{1,6}) ?(?:/|of|out of) ?(?!\1\b)\d|\b(?:${[
@@ -133,7 +133,7 @@ export interface AnalyzedTranscript {
   readonly analysis: Analysis;
   /** Length of the final message in characters. */
   readonly finalChars: number;
-  /** True if the final message ends in a status block that does not count because it is fenced. */
+  /** True if the final message ends in a status block that is ignored because it is in a code fence. */
   readonly endsInFencedBlock: boolean;
 }
 
@@ -211,7 +211,7 @@ export const NO_SIGNAL: Omit<Signal, 'from'> = {
 
 /**
  * Finds phrases as whole, un-negated words. `prose` is the message without code and quotes; `doneTexts` are the user's
- * texts that claim that everything is done. A doubtful phrase is not counted.
+ * texts that claim that everything is done. A doubtful phrase is ignored.
  */
 export function findPhrases(prose: string, doneTexts: readonly string[]): Phrases {
   const sentences = sentencesOf(prose);
@@ -221,7 +221,7 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
     );
 
   // Each line is also searched with its emphasis, because the user's text may be `__DONE__`.
-  const isAgreed = linesOf(prose).some((line) =>
+  const isAgreed = closingLines(prose).some((line) =>
     doneTexts.some((text) =>
       [line, line.replace(/[*_]{2,3}/g, '').trim()].some(
         (read) => read.includes(normalizeSentence(text)) && isPlainlyStated(read, wholeWords(text)),
@@ -268,7 +268,7 @@ function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
   return !HEDGE.test(rest) && !NEGATION.test(rest);
 }
 
-/** Returns true if a sentence asks somebody; `What changed?` counts only if no answer follows. */
+/** Returns true if a sentence asks somebody. `What changed?` is such a question only if no answer follows. */
 function isAsked(sentence: string, isLast: boolean): boolean {
   return (
     /\?[^\p{L}\p{N}]*$/u.test(sentence) &&
@@ -277,7 +277,7 @@ function isAsked(sentence: string, isLast: boolean): boolean {
 }
 
 /** Returns the lines of the message's end, in lower case with single blanks. */
-function linesOf(prose: string): readonly string[] {
+function closingLines(prose: string): readonly string[] {
   return prose
     .slice(-MAX_CHARS)
     .split('\n')

@@ -97,7 +97,7 @@ function withoutInlineCode(paragraph: string): string {
   return text + paragraph.slice(end);
 }
 
-/** True if a line closes a fence that these backticks or tildes opened. */
+/** Returns true if a line closes a fence that these backticks or tildes opened. */
 export function closesFence(line: string, fence: string): boolean {
   const text = line.trim();
   return text.length >= fence.length && text.startsWith(fence) && text === fence.charAt(0).repeat(text.length);

@@ -44,7 +44,7 @@ const ONE = new RegExp(
 const FIELD =
   /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds|(?:x-)?ratelimit-reset(?:-[a-z]{1,20})?)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;
 
-/** The first three letters of each month; `WEEKDAYS` has those of each day of the week. */
+/** The first three letters of each month. */
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 const MONTH = String.raw`(?:${MONTHS.join('|')})[a-z]{0,6}`;
@@ -98,7 +98,7 @@ const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^JST$/i, 'Asia/Tokyo'],
   [/^KST$/i, 'Asia/Seoul'],
   [/^SGT$/i, 'Asia/Singapore'],
-  // Without summer time, which AEDT names.
+  // The zone is without summer time, which AEDT names.
   [/^AEST$/i, '+10:00'],
   [/^AE[DT]?T$/i, 'Australia/Sydney'],
 ];
@@ -106,7 +106,7 @@ const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
 /**
  * Returns the ISO instant from which the text says that calls are possible again, read at `now`: an absolute time, a
  * time relative to `now`, or the next occurrence of its clock time or date. An occurrence that passed less than an hour
- * ago still counts. Returns null if no known form is found.
+ * ago is returned as well. Returns null if no known form is found.
  */
 export function parseResetTime(text: string, now: number): string | null {
   const instant = absoluteReset(text) ?? relativeFrom(text, now) ?? clockReset(text, now);
@@ -245,7 +245,7 @@ function zoneNamed(name: string): Zone | null {
   }
 }
 
-/** Returns `UTC+2`, `GMT+05:30` or `+0200` in the form `+02:00`; null for another name. */
+/** Returns an offset such as `UTC+2`, `GMT+05:30` or `+0200` in the form `+02:00`; null for any other name. */
 function offsetNamed(name: string): string | null {
   const [, sign, hours, minutes = '00'] = /^\s*(?:UTC|GMT)?\s?([+-])(\d{1,2})(?::?(\d{2}))?\s*$/i.exec(name) ?? [];
   return sign === undefined || hours === undefined ? null : `${sign}${hours.padStart(2, '0')}:${minutes}`;
@@ -281,13 +281,13 @@ function relativeReset(text: string): number | null {
     return limitWait(Number(number) * (inMs !== undefined || unit === 'ms' ? 1 : SECOND_MS));
   }
   const spans = SPAN.exec(text)?.[1];
-  if (spans !== undefined) return limitWait(sumOf(spans));
+  if (spans !== undefined) return limitWait(sumSpans(spans));
   const [, one, several, unit] = ONE.exec(text) ?? [];
   if (unit === undefined) return null;
   return unitMs(unit) * (one === undefined ? NUMBER_WORDS.indexOf(several?.toLowerCase() ?? '') + 2 : 1);
 }
 
-function sumOf(spans: string): number {
+function sumSpans(spans: string): number {
   const apart = [...spans.matchAll(ONE_PART)];
   const parts = apart.length === [...spans.matchAll(/\d+(?:\.\d+)?/g)].length ? apart : [...spans.matchAll(GLUED_PART)];
   return parts.reduce((sum, [, number, unit = '']) => sum + Number(number) * unitMs(unit), 0);

@@ -6,7 +6,7 @@ export function renderSpokenText(text: string): string {
   const lines = text.split(/\r\n?|\n/);
   const first = lines.findIndex(holdsMarker);
   const last = lines.findLastIndex(holdsMarker);
-  // A block without an end marker extends to the end of the message.
+  // A block without an end marker extends to the end of the message, so nothing follows it.
   const end = last === first ? lines.length : last + 1;
   const { block } = findStatusBlock(lines.slice(first, end).map((line) => ({ text: line, within: 'prose' })));
   return [...lines.slice(0, first), block?.summary, block?.asks, ...lines.slice(end)]

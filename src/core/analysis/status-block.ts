@@ -14,12 +14,10 @@ import {
 /** The content of a status block: a signal without its origin. */
 export type StatusBlock = Omit<Signal, 'from'>;
 
-/**
- * The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because
- * it is in a code fence.
- */
+/** The last well-formed block of a message. */
 export interface FoundBlock {
   readonly block: StatusBlock | null;
+  /** True if the message ends in a block that is ignored because it is in a code fence. */
   readonly endsInFencedBlock: boolean;
 }
 
@@ -66,9 +64,11 @@ const END = new RegExp(`^${BULLET}${BOLD}-{3,} ?END_RALPH_STATUS ?-{3,}${BOLD}$`
 
 const YAML_START = new RegExp(`^${BULLET}${BOLD}RALPH_STATUS${BOLD}:${BOLD}(?:\\s+#.*)?$`, 'i');
 
-/** The text below a start marker: `inside` belongs to the block, `after` only follows it. */
+/** The text below a start marker. */
 interface Passage {
+  /** The lines that belong to the block. */
   readonly inside: readonly PassageLine[];
+  /** The lines that only follow the block. */
   readonly after: readonly string[];
 }
 
@@ -135,7 +135,7 @@ function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage
   return { inside, after: body.slice(end).map(({ text }) => text) };
 }
 
-/** True if a line of the text, also in a quote, is a marker of a block. */
+/** Returns true if a line of the text, also in a quote, is a marker of a block. */
 export function holdsMarker(text: string): boolean {
   return (
     /RALPH_STATUS/i.test(text) &&

@@ -9,12 +9,12 @@ export interface MovedFolder {
  * launchers (the first line of a script of a Python environment, the launchers of pnpm), and files that list the places
  * of Python modules.
  */
-const NAMING: readonly RegExp[] = [
+const FILES_WITH_PATHS: readonly RegExp[] = [
   /(?:^|\/)(?:\.?bin|Scripts)\/[^/]+$/,
   /\.(?:pth|egg-link)$/,
   /(?:^|\/)__editable__[^/]*\.py$/,
   /(?:^|\/)pyvenv\.cfg$/,
-  // These files contain the path of the git directory of a work tree or a submodule.
+  // These files contain the path of a git directory: that of a work tree or of a submodule.
   /(?:^|\/)\.git$/,
 ];
 
@@ -92,7 +92,7 @@ const FORMS: readonly RegExp[] = [
 /**
  * Folders in which only these entries matter, because the rest is downloaded packages or settings of desktop programs.
  */
-const INSIDE: Readonly<Record<string, RegExp>> = {
+const ENTRIES_OF_FOLDER: Readonly<Record<string, RegExp>> = {
   '.cargo': /^config(?:\.toml)?$/i,
   '.config': /^mise$|rc$|\.(?:json[c5]?|ya?ml|toml|ini|cfg|kdl|[cm]?[jt]s)$/i,
   '.yarn': /^(?:releases|plugins|sdks)$/i,
@@ -100,31 +100,31 @@ const INSIDE: Readonly<Record<string, RegExp>> = {
 };
 
 /** Files that an agent's CLI writes into a home folder; other tools do not look for them. */
-const OF_AGENTS: ReadonlySet<string> = new Set(['.claude.json']);
+const AGENT_FILES: ReadonlySet<string> = new Set(['.claude.json']);
 
-/** True if tools look for a file or folder of this name in all parent folders. */
+/** Returns true if tools look for a file or folder of this name in all parent folders. */
 export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean {
   const lower = name.toLowerCase();
   return kind === 'folder'
     ? FOLDERS.has(lower)
-    : FILES.has(lower) || (!OF_AGENTS.has(lower) && FORMS.some((form) => form.test(lower)));
+    : FILES.has(lower) || (!AGENT_FILES.has(lower) && FORMS.some((form) => form.test(lower)));
 }
 
 /** Returns a pattern for the entries that tools look for in a folder of this name; null if all entries matter. */
 export function findSearchedNames(name: string): RegExp | null {
   const lower = name.toLowerCase();
-  return Object.hasOwn(INSIDE, lower) ? (INSIDE[lower] ?? null) : null;
+  return Object.hasOwn(ENTRIES_OF_FOLDER, lower) ? (ENTRIES_OF_FOLDER[lower] ?? null) : null;
 }
 
-/** True if a file of this path may contain absolute paths that must be moved with it. */
+/** Returns true if a file of this path may contain absolute paths that must be moved with it. */
 export function namesPaths(path: string): boolean {
-  return NAMING.some((form) => form.test(path));
+  return FILES_WITH_PATHS.some((form) => form.test(path));
 }
 
 /** Replaces the paths of moved folders in a text. A longer name that merely begins with a moved path stays. */
 export function replaceMovedPaths(text: string, moves: readonly MovedFolder[]): string {
   return moves.reduce((rest, { from, to }) => {
-    // The path may follow the end of another word, or the beginning of a URL.
+    // The path may follow the end of another word or the beginning of a URL, so other characters before it are allowed.
     const path = new RegExp(`(?<![\\p{L}\\p{N}_.~})-]|(?<!file:/)/)${escaped(from)}(?![\\p{L}\\p{N}_.-])`, 'gu');
     return rest.replace(path, () => to);
   }, text);

@@ -25,9 +25,10 @@ export const tickSchema = z.object({
 /** A ticked box, which is an order only if the account that ticked it has permission. */
 export type Tick = Immutable<z.infer<typeof tickSchema>>;
 
-/** A version of the dashboard's text; `text` is null if GitHub does not return it. */
+/** A version of the dashboard's text. */
 export interface Revision {
   readonly by: Tick['by'];
+  /** The text; null if GitHub does not return it. */
   readonly text: string | null;
 }
 
@@ -66,7 +67,7 @@ export function hashPageContent(body: string): string {
 }
 
 /**
- * Returns the ticked boxes of a text. A line counts only if it is exactly what `renderBox` writes, so that each box
+ * Returns the ticked boxes of a text. A line is used only if it is exactly what `renderBox` writes, so that each box
  * does what its words say.
  */
 export function findTickedBoxes(text: string): readonly DashboardBox[] {
@@ -132,7 +133,7 @@ export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
 
 /**
  * Returns the ticked boxes of a page (`all`) and those that were not obeyed yet (`fresh`): a box stays ticked until the
- * run that obeys it rewrites the page. `read` is the version that was obeyed last, or null.
+ * run that obeys it rewrites the page. `read` is the version that was obeyed last; null if there is none.
  */
 export function findPageTicks(
   { number, edits, revisions }: Pick<ObeyedPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },
@@ -150,8 +151,9 @@ export function isSameBox(one: DashboardBox, other: DashboardBox): boolean {
   return one.kind === other.kind && one.subject === other.subject;
 }
 
-/** A judged tick. `why` is a sentence if the tick could not be obeyed, and empty otherwise. */
+/** A judged tick. */
 export interface AnsweredTick extends Tick {
   readonly result: 'obeyed' | 'not-allowed' | 'failed';
+  /** The reason why the tick could not be obeyed, as a sentence; empty if it was obeyed. */
   readonly why: string;
 }

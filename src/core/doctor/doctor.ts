@@ -192,7 +192,7 @@ function answerFindings(examined: ExaminedStep): readonly Finding[] {
 }
 
 function listensTo({ workflow }: ExaminedStep, events: readonly string[]): boolean {
-  // A called workflow gets the events of its callers.
+  // A called workflow gets the events of its callers, so it may get any of these.
   return workflow.triggers.some(({ event }) => event === 'workflow_call' || events.includes(event));
 }
 
@@ -210,8 +210,8 @@ function missingReviews(examined: ExaminedStep): readonly Finding[] {
 }
 
 /**
- * Warns if no event starts a run that sees failed checks. A scheduled run counts, because it examines every open pull
- * request of Ralph's branches.
+ * Warns if no event starts a run that sees failed checks. A scheduled run is enough, because it examines every open
+ * pull request of Ralph's branches.
  */
 function missingChecks(examined: ExaminedStep): readonly Finding[] {
   if (listensTo(examined, ['schedule', ...CHECKS])) return [];

@@ -8,12 +8,11 @@ export type AskedValue<T> =
   | { readonly kind: 'known'; readonly value: T }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/**
- * A rule that applies to a branch, and its ruleset. `source` is the repository or organisation that owns the ruleset.
- */
+/** A rule that applies to a branch, and its ruleset. */
 export interface BranchRule {
   readonly type: string;
   readonly ruleset: number;
+  /** The repository or organisation that owns the ruleset. */
   readonly source: string;
   readonly ofOrganization: boolean;
 }
@@ -65,9 +64,10 @@ export function createUnknownSettings(why: string): RepositorySettings {
   };
 }
 
-/** The repository on GitHub; `webUrl` has no slash at the end. */
+/** The repository on GitHub. */
 export interface RepositoryFacts {
   readonly name: string;
+  /** URL of the repository without a slash at the end. */
   readonly webUrl: string;
   readonly settings: RepositorySettings;
 }
@@ -98,10 +98,9 @@ export type BaseTrial =
   | { readonly kind: 'withheld'; readonly why: string }
   | { readonly kind: 'impossible'; readonly why: string };
 
-/**
- * The pipeline that runs read from the base branch. `where` is the workflow, or null for this run and for `ralph run`.
- */
+/** The pipeline that runs read from the base branch. */
 export interface PipelineTrial {
+  /** The workflow's file; null for this run and for `ralph run`. */
   readonly where: string | null;
   readonly found:
     | { readonly kind: 'unknown'; readonly why: string }
@@ -118,8 +117,9 @@ export type WorkflowFile =
   | { readonly kind: 'workflow'; readonly text: string; readonly workflow: Workflow }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
 
-/** A workflow of the checkout that does not use the action; `name` is its name under `workflow_run`. */
+/** A workflow of the checkout that does not use the action. */
 export interface OtherWorkflow {
+  /** The name of the workflow under `workflow_run`. */
   readonly name: string;
   readonly checksPullRequests: boolean;
 }

@@ -43,22 +43,20 @@ type Check = (typeof doctorChecks)[number];
  */
 export const findingKinds = ['ok', 'warning', 'problem', 'unchecked'] as const;
 
-/**
- * The way to fix a finding: a sentence, with lines or a command to `paste`, and a `link` to the page with the setting.
- */
+/** The way to fix a finding. */
 interface Remedy {
   readonly text: string;
+  /** Lines or a command to paste; null if there are none. */
   readonly paste: string | null;
+  /** URL of the page with the setting; null if there is none. */
   readonly link: string | null;
 }
 
-/**
- * The result of one check. `where` is the workflow's file, or null if the finding is about the repository or this
- * machine.
- */
+/** The result of one check. */
 export interface Finding {
   readonly check: Check;
   readonly kind: (typeof findingKinds)[number];
+  /** The workflow's file; null if the finding is about the repository or this machine. */
   readonly where: string | null;
   readonly says: string;
   readonly remedy: Remedy | null;

@@ -222,7 +222,7 @@ const toFix = createRemedy(
 );
 
 /** Matches the shell's built-in commands that need no rule. */
-const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
+const SHELL_BUILTIN = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 
 function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Finding {
   const given = inputOf(examined, 'allowed-tools');
@@ -243,7 +243,7 @@ export function checkAllowedTools(
   const { allowed, agentNotes, verify: commands } = facts;
   const lines = [...findCommandsInNotes(agentNotes), ...commands];
   const notAllowed = [...new Set(lines.flatMap((line) => refusedCommands(line, allowed) ?? []))].filter(
-    (command) => !OF_SHELLS.test(command),
+    (command) => !SHELL_BUILTIN.test(command),
   );
   if (notAllowed.length === 0)
     return okFinding(

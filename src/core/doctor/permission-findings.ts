@@ -10,7 +10,8 @@ export const READ_RIGHTS = ['checks', 'statuses', 'actions'] as const;
 /** Checks that the job's token may write contents, issues and pull requests. */
 export function checkTokenPermissions({ step, repository }: ExaminedStep): Finding {
   const own = ownTokenOf(step);
-  // GitHub starts the reusable workflow only if the caller's job has all rights that the workflow's jobs request.
+  // GitHub starts the reusable workflow only if the caller's job has all rights that the workflow's jobs request, so a
+  // token of its own does not replace them there.
   if (own !== null && !callsRalph(step.action)) return ownTokenFinding('permissions', own);
   const { permissions: given } = step;
   const rights = logsInWithoutKey(step.action) ? [...WRITE_RIGHTS, 'id-token'] : WRITE_RIGHTS;
@@ -69,14 +70,15 @@ export function checkPullRequestSetting({ step, repository }: ExaminedStep): Fin
       );
 }
 
-/** True if the step uses a token other than the job's. */
+/** Returns true if the step uses a token other than the token of the job. */
 export function hasOwnToken(step: RalphStep): boolean {
   return ownTokenOf(step) !== null;
 }
 
 /** Returns the name of the input or secret that replaces the job's token, or null if there is none. */
 function ownTokenOf({ action, inputs }: RalphStep): string | null {
-  // The reusable workflow prefers a GitHub App to a token. A step with the action has neither of these secrets.
+  // The reusable workflow prefers a GitHub App to a token. A step with the action has neither of these secrets, so only
+  // its input decides.
   const names = callsRalph(action) ? ['app-client-id', 'token'] : ['github-token'];
   const isOwn = (text: string): boolean => text !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(text);
   return names.find((name) => isOwn(inputs[name] ?? '')) ?? null;

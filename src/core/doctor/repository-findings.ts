@@ -177,7 +177,7 @@ function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[
 const SIGNATURES = 'required_signatures';
 
 /** The end of a finding about branches that require signed commits, used if GitHub signs Ralph's commits. */
-const SIGNED =
+const SIGNED_BY_GITHUB =
   "GitHub signs Ralph's commits if its token is GITHUB_TOKEN or that of a GitHub App, not a person's; it cannot sign other people's commits that a merge of the base branch adds.";
 
 /**
@@ -206,7 +206,7 @@ function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): F
     return okFinding(
       'branch-rules',
       known.value.some(({ type }) => type === SIGNATURES)
-        ? `A ruleset requires signed commits on Ralph's branches. ${SIGNED}`
+        ? `A ruleset requires signed commits on Ralph's branches. ${SIGNED_BY_GITHUB}`
         : "No ruleset restricts Ralph's branches.",
     );
   const says = `Rulesets apply to Ralph's branches: ${namesOf(found.map(({ rule, effect }) => `\`${rule.type}\` ${effect.does}`))}.`;
@@ -238,7 +238,7 @@ function branchProtection(repository: AskedValue<RepositoryFacts>, signs: boolea
     return okFinding(
       'branch-protection',
       known.value.includes(SIGNATURES)
-        ? `A classic branch protection requires signed commits on Ralph's branches. ${SIGNED}`
+        ? `A classic branch protection requires signed commits on Ralph's branches. ${SIGNED_BY_GITHUB}`
         : "No classic branch protection restricts Ralph's branches.",
     );
   const says = `A classic branch protection applies to Ralph's branches: it ${namesOf(effects.map(({ does }) => does))}.`;

@@ -39,7 +39,7 @@ export interface OwnRun {
   readonly stateStore: string;
   /** The reason why this run cannot write the cache, as part of a sentence; null if it can. */
   readonly cacheObstacle: string | null;
-  /** The place that the state was loaded from. */
+  /** The store from which the state was loaded. */
   readonly state: AskedValue<string>;
   /** The agents in their order. */
   readonly agents: readonly AgentName[];
@@ -50,7 +50,7 @@ export interface OwnRun {
 }
 
 /** The checks for which a run uses its own facts, because it knows more than its workflow file. */
-const OWN: readonly Finding['check'][] = [
+const CHECKS_OF_RUN: readonly Finding['check'][] = [
   'secret',
   'key',
   'pull-requests',
@@ -68,7 +68,7 @@ const OWN: readonly Finding['check'][] = [
 export function diagnoseRun(facts: DoctorFacts & { readonly run: OwnRun }, rules: ActionRules): readonly Finding[] {
   const { run, files } = facts;
   const others = diagnoseRepository(facts, rules).filter(
-    ({ check }) => !OWN.includes(check) && (files.length > 0 || check !== 'workflow-file'),
+    ({ check }) => !CHECKS_OF_RUN.includes(check) && (files.length > 0 || check !== 'workflow-file'),
   );
   const findings = [
     ...others,
@@ -150,7 +150,7 @@ function secret({ agentJob, loginProblems }: OwnRun, link: string | null): reado
 }
 
 function key({ key: tried, run }: DoctorFacts & { readonly run: OwnRun }): readonly Finding[] {
-  // A problem of the login is already reported.
+  // A problem of the login is already reported, so its key is not judged again.
   return run.loginProblems.length > 0 || run.agentJob === 'another' ? [] : [checkAgentKey(tried, 'The key')];
 }
 

@@ -160,7 +160,7 @@ function runnerFinding(examined: ExaminedStep): Finding {
 
 /**
  * Warns if nobody would be notified about a task. A labeled issue has a person who added the label, but an entry of a
- * file has no known requester. Task files that are default sources do not count, because they may not exist.
+ * file has no known requester. Task files that are default sources are ignored, because they may not exist.
  */
 function notifyFindings(examined: ExaminedStep): readonly Finding[] {
   const sources = inputOf(examined, 'task-sources');

@@ -7,7 +7,8 @@ import { callsRalph, isExpression, type RalphStep } from './workflow.ts';
 
 /** Checks that the action supports the events and types that start the workflow. */
 export function checkTriggers({ workflow, step, rules }: ExaminedStep): readonly Finding[] {
-  // A called workflow gets the events of its callers, and a condition may exclude the unsupported ones.
+  // A called workflow gets the events of its callers, and a condition may exclude the unsupported ones, so the triggers
+  // are not checked here.
   if (workflow.triggers.some(({ event }) => event === 'workflow_call') || step.condition.includes('event_name'))
     return [okFinding('triggers', 'A condition or the calling workflow decides which events reach the action.')];
   const wrong = workflow.triggers.flatMap(({ event, types }) => {
@@ -72,13 +73,13 @@ export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
   ];
 }
 
-/**
- * A label comparison that precedes a run. `waits` names it as the subject of a sentence; `labels` is empty if it
- * compares with no label or only a run knows them; `toMatch` returns the remedy that makes it accept a label.
- */
+/** A label comparison that precedes a run. */
 interface LabelFilter {
+  /** The place of the comparison, as the subject of a sentence. */
   readonly waits: string;
+  /** The labels that are compared; empty if there are none, or if only a run knows them. */
   readonly labels: readonly string[];
+  /** Returns the remedy that makes the comparison accept a label. */
   readonly toMatch: (label: string) => NonNullable<Finding['remedy']>;
 }
 
@@ -98,7 +99,7 @@ function conditionFilter({ condition }: RalphStep): LabelFilter {
     waits: "The job's `if`",
     labels: [...condition.matchAll(LABEL_CONDITIONS)]
       .map(([, ...names]) => (names.find(Boolean) ?? '').replaceAll("''", "'"))
-      // The label that requests a plan is not the task label.
+      // The label that requests a plan is not the task label, so it is not compared with it.
       .filter((name) => !name.endsWith(planLabelOf(''))),
     toMatch: (label) =>
       createRemedy('Use the same label in both.', {

@@ -75,9 +75,9 @@ export function parseWorkflow(path: string, data: unknown): Workflow | null {
 const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph(?<keyless>-keyless)?\.yml(?:@|$)/i;
 
 /** The condition of the reusable workflow's first job, which filters events. */
-const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
+const REUSABLE_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
 
-/** True if the `uses:` of a job is a reusable workflow of the action. */
+/** Returns true if the `uses:` of a job is a reusable workflow of the action. */
 export function callsRalph(uses: string): boolean {
   return RALPH_WORKFLOW.test(uses);
 }
@@ -108,7 +108,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       at: ['jobs', job],
       action,
       knownBy: 'name',
-      condition: [scalarTextOf(given.if), ITS_CONDITION].join(' ').trim(),
+      condition: [scalarTextOf(given.if), REUSABLE_CONDITION].join(' ').trim(),
       permissions: permissionsOf(given.permissions ?? file.permissions),
       runsOn: /[[$]/.test(runsOn) ? [] : [runsOn],
       timeoutMinutes,
@@ -171,13 +171,12 @@ function variablesSetBy({ run }: Entries): readonly (readonly [string, string])[
   return [...set].map(([, name = '', value = '']) => [name, value]);
 }
 
-/**
- * Matches actions that store a cache (not those that only restore one). The next pattern matches actions that store a
- * cache unless an input turns it off, and the one after it matches inputs that turn a cache on.
- */
+/** Matches actions that store a cache, but not those that only restore one. */
 const CACHE_ACTION = /^(?!.*\/restore$)[^/]+\/.*cache/i;
+/** Matches actions that store a cache unless an input turns it off. */
 const CACHES_BY_ITSELF =
   /\/(?:setup-(?:go|gradle|uv|rust|rust-toolchain|bazel|pixi|zig|sbt)|gradle-build-action|golangci-lint-action|composer-install|run-vcpkg)$/i;
+/** Matches inputs that turn a cache on. */
 const CACHE_INPUT =
   /^(?:(?!(?:no|skip|disable|use-only)[-_])[a-z]+(?:[-_][a-z]+)*[-_])?cache(?:[-_](?:to|enabled|environment|downloads|packages|binary))?$/i;
 const NO_CACHE = /^(?:false|no|none|never|off|0)?$/i;
@@ -221,15 +220,15 @@ export function identifyAction(uses: string, inputs: readonly string[]): RalphSt
 const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
 
 /** Matches inputs that are distinctive of this action, including those of earlier versions. */
-const TELLING =
+const DISTINCTIVE_INPUT =
   /^(?:(?:circuit|cb)-[a-z-]+|task-(?:label|sources)|max-(?:calls|tokens|iterations|cost|open|tasks|lines|patch)[a-z-]*|completion-signals|test-only-iterations|allow-protected-paths|state-store|on-(?:limit|permission-denied)|verify)$/;
 
 /**
- * True if a step's inputs look like this action's: at least two distinctive inputs, or one together with an agent's
- * key.
+ * Returns true if a step's inputs look like this action's: at least two distinctive inputs, or one together with an
+ * agent's key.
  */
 export function takesRalphInputs(inputs: readonly string[]): boolean {
-  const telling = inputs.filter((name) => TELLING.test(name)).length;
+  const telling = inputs.filter((name) => DISTINCTIVE_INPUT.test(name)).length;
   return telling >= 2 || (telling === 1 && inputs.some((name) => KEY_INPUTS.includes(name)));
 }
 
@@ -269,7 +268,7 @@ function scalarTextOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ['number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-/** True if a workflow's text is an expression, whose value only a run knows. */
+/** Returns true if a workflow's text is an expression, whose value only a run knows. */
 export function isExpression(text: string): boolean {
   return text.includes('${{');
 }

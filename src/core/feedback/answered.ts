@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../journal/journal.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { LEFT_OUT, type LeftOutReason, leftOutReasons } from '../review/left-out.ts';
+import { LEFT_OUT_CLAUSES, type LeftOutReason, leftOutReasons } from '../review/left-out.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf, withChangedTasks } from '../tasks/queue.ts';
 import { isFinished, isStuck, type Task } from '../tasks/task.ts';
@@ -84,10 +84,12 @@ export function finishWithoutCall(state: LaneState, ids: readonly TaskId[], comm
   return { ...state, tasks: withChangedTasks(state.tasks, ids, (before) => ({ ...before, ...finished })) };
 }
 
-/** A run on a pull request: `head` is the examined commit, `tasks` are all of the run's tasks. */
+/** A run on a pull request. */
 interface ReviewedRun {
   readonly startedAt: number;
+  /** The examined commit. */
   readonly head: string;
+  /** All tasks of the run. */
   readonly tasks: readonly TaskId[];
   readonly checks: FeedbackRound['checks'];
 }
@@ -109,20 +111,20 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
   return passed + failed + running > 0;
 }
 
-/**
- * Facts about a loop in another job, none of which that job can forge. `made` is the newest commit of each task;
- * `endedAt` is the latest possible instant of an answer.
- */
+/** Facts about a loop in another job, none of which that job can forge. */
 interface LoopElsewhere {
   readonly before: FeedbackMemory;
   readonly tasks: readonly Task[];
+  /** The newest commit of each task. */
   readonly made: Readonly<Record<TaskId, string>>;
   readonly baseBranch: string;
+  /** The latest possible instant of an answer. */
   readonly endedAt: number;
 }
 
 /**
- * Merges the feedback that a loop in another job sent into the gate's memory. Only its answers to its own tasks count.
+ * Merges the feedback that a loop in another job sent into the gate's memory. Only its answers to its own tasks are
+ * accepted.
  */
 export function mergeReceivedFeedback(
   received: Feedback,
@@ -163,8 +165,8 @@ function withWorkCommit(item: FeedbackItem, made: string | null): FeedbackItem {
 }
 
 /**
- * Derives the kind of an answer from its commits. The words count as the agent's unless they are one of Ralph's own
- * answers and match the commits.
+ * Derives the kind of an answer from its commits. The words are treated as words of the agent unless they are one of
+ * Ralph's own answers and match the commits.
  */
 function provenKindAndCommit(
   { kind }: Answer,
@@ -179,7 +181,10 @@ function provenKindAndCommit(
 
 /** Returns the answer to a suggestion that must not be published. */
 export function answerForWithheld(path: string, reason: LeftOutReason): OwnAnswer {
-  return { result: 'refused', words: `Not applied: ${inlineCode(path)} is left out, because ${LEFT_OUT[reason]}` };
+  return {
+    result: 'refused',
+    words: `Not applied: ${inlineCode(path)} is left out, because ${LEFT_OUT_CLAUSES[reason]}`,
+  };
 }
 
 /** Returns the answer to a conflict that no longer exists. */
@@ -188,8 +193,8 @@ export function answerForMerged(baseBranch: string): OwnAnswer {
 }
 
 /**
- * Returns Ralph's own answer with exactly these words, if the task allows it; null if the words are not Ralph's, even
- * if `isOurs` says so.
+ * Returns Ralph's own answer with exactly these words, if the task allows it; null if Ralph did not write the words,
+ * even if `isOurs` says so.
  */
 function ownAnswerIn(words: string | null, { source }: Pick<Task, 'source'>, baseBranch: string): OwnAnswer | null {
   const on = source.kind === 'feedback' ? source.on : null;

@@ -54,13 +54,14 @@ const itemSchema = z.object({
   asked: z.string().max(80),
   /** The newest commit of work that has no answer yet; absent if there is none. */
   workedIn: objectId.optional(),
-  /** null if the item is open; `given-up` means that a person must decide. */
+  /** The answer; null if the item is open. `given-up` means that a person must decide. */
   answer: z
     .object({
       kind: z.enum(answerKinds),
       commit: objectId.nullable(),
-      /** The agent's words, or Ralph's if `isOurs`. */
+      /** The agent's words, or Ralph's own. */
       words: z.string().max(MAX_ANSWER_CHARS).nullable(),
+      /** True if Ralph, and not the agent, wrote the words. */
       isOurs: z.boolean(),
       /** Results for the lock files that a merge had to regenerate; absent if there are none. */
       lockFiles: lockFilesSchema.optional(),
@@ -85,7 +86,7 @@ const roundSchema = z.object({
   head: objectId,
   asked: countSchema,
   answered: countSchema,
-  /** Checks of the head; null if not known. */
+  /** Number of checks of the head by result; null if not known. */
   checks: z.object({ passed: countSchema, failed: countSchema, running: countSchema, waiting: countSchema }).nullable(),
 });
 
@@ -193,11 +194,11 @@ function isPosted({ answer }: FeedbackItem): boolean {
  * nothing else to do.
  */
 function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
-  // Checks and conflicts are answered in the description of the pull request.
+  // Checks and conflicts are answered in the description of the pull request, so they are left out.
   return Object.entries(items).flatMap(([id, item]) => (isOfPeople(item.kind) && isUnposted(item) ? [id] : []));
 }
 
-/** True if an item has an answer that people cannot read yet. */
+/** Returns true if an item has an answer that people cannot read yet. */
 export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
   return answer !== null && !answer.posted;
 }

@@ -12,11 +12,9 @@ export interface ReviewState {
   readonly isDraft: boolean;
   /** GitHub's verdict according to the base branch's rules; null if no rule requires a review. */
   readonly decision: 'approved' | 'changes-requested' | 'review-required' | null;
-  /**
-   * Logins of people with write permission whose latest review approves; `changesRequestedBy` has those whose latest
-   * review requests changes.
-   */
+  /** Logins of people with write permission whose latest review approves. */
   readonly approvedBy: readonly string[];
+  /** Logins of people with write permission whose latest review requests changes. */
   readonly changesRequestedBy: readonly string[];
   readonly autoMerge: boolean;
   readonly isQueued: boolean;
@@ -32,9 +30,10 @@ export const holdSchema = z.object({
 /** The reason why no commit may be pushed to a pull request: people approved its head, or it is about to be merged. */
 export type Hold = Immutable<z.infer<typeof holdSchema>>;
 
-/** The author of a text; `id` is GitHub's number, null if GitHub does not give it. */
+/** The author of a text. */
 export interface Author {
   readonly login: string;
+  /** GitHub's number of the account; null if GitHub does not give it. */
   readonly id: number | null;
   readonly kind: 'user' | 'bot';
 }
@@ -91,7 +90,7 @@ export interface WaitingPullRequest {
    * rulesets.
    */
   readonly mustBeCurrent: boolean;
-  /** Instant in ms. */
+  /** Instant of creation in ms. */
   readonly createdAt: number;
 }
 
@@ -124,7 +123,7 @@ export interface ThreadComment {
   readonly id: number;
   /** REST id of the comment's review; null if it belongs to no review. */
   readonly review: number | null;
-  /** null if the account no longer exists. */
+  /** The comment's author; null if the account no longer exists. */
   readonly by: Author | null;
   readonly text: string;
   readonly at: number;
@@ -140,7 +139,7 @@ export interface ReviewNow {
   readonly by: Author | null;
   readonly state: 'approved' | 'changes-requested' | 'commented' | 'dismissed' | 'pending' | 'comment';
   readonly text: string;
-  /** null if the review is not submitted yet. */
+  /** Instant when it was submitted; null if the review is not submitted yet. */
   readonly at: number | null;
 }
 
@@ -220,7 +219,7 @@ export function holdOf(standing: ReviewState): Hold | null {
 }
 
 /**
- * Returns true if the head is approved. A single one of several required approvals counts, because it was given for
+ * Returns true if the head is approved. A single one of several required approvals is enough, because it was given for
  * this head.
  */
 function isApprovedNow({ decision, approvedBy, changesRequestedBy }: ReviewState): boolean {

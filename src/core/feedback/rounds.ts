@@ -55,12 +55,11 @@ export interface CurrentSubjects {
   readonly maxRounds: number;
 }
 
-/**
- * The memory with the current requests. `open` has the subjects without a final answer; `spent` has those of them that
- * a person must decide.
- */
+/** The memory with the current requests. */
 export interface MergedSubjects extends FeedbackMemory {
+  /** The subjects without a final answer. */
   readonly open: readonly TaskId[];
+  /** The open subjects that a person must decide. */
   readonly spent: readonly TaskId[];
 }
 
@@ -255,7 +254,7 @@ function itemNow(subject: AskedSubject, before: FeedbackItem | undefined, botRou
   const title = capText(subject.title, MAX_TITLE_CHARS);
   const counted = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
-  // A person's request does not inherit the rounds of bots.
+  // A person's request does not inherit the rounds of bots, so it begins at 0.
   const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;
   const botRound = (isSame ? before.botRound : undefined) ?? botRounds + 1;
   const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
@@ -285,7 +284,7 @@ function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<Fee
  * task is open is the same request.
  */
 function isNewRequest({ kind, asked }: AskedSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
-  // The task was finished, but its run was lost before it could answer.
+  // A finished task without an answer lost its run before it could answer, so it starts again.
   if (before === undefined || (before.answer === null && isFinished(then))) return true;
   if (before.asked === asked && (before.answer === null || isUnproven(before, then))) return false;
   return isOfPeople(kind) || before.answer !== null || (isSettled(then) && !isLeftForRounds(then));

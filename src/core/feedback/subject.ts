@@ -8,8 +8,9 @@ export type FeedbackSubject = ThreadSubject | ReviewSubject | CheckSubject | Con
 
 export interface ThreadSubject {
   readonly kind: 'thread';
-  /** GraphQL id of the thread; `replyTo` is the REST id of its first comment. */
+  /** GraphQL id of the thread. */
   readonly thread: string;
+  /** REST id of the thread's first comment. */
   readonly replyTo: number;
   /** REST id of the newest comment that requests something. */
   readonly asked: number;
@@ -20,14 +21,13 @@ export interface ThreadSubject {
   readonly suggestion: Suggestion | null;
 }
 
-/**
- * Lines of a file to replace, 1-based and inclusive. `old` is the text that the reviewer saw, `lines` the suggested
- * text.
- */
+/** Lines of a file to replace, 1-based and inclusive. */
 export interface Suggestion {
   readonly from: number;
   readonly to: number;
+  /** The text that the reviewer saw. */
   readonly old: readonly string[];
+  /** The suggested text. */
   readonly lines: readonly string[];
 }
 
@@ -76,12 +76,12 @@ export function formatCommentTaskId(comment: number): string {
   return `comment-${comment}`;
 }
 
-/** True if a person requests the change, rather than CI or the base branch. */
+/** Returns true if a person requests the change, rather than CI or the base branch. */
 export function isOfPeople(kind: FeedbackSubject['kind']): kind is 'thread' | 'review' | 'comment' {
   return kind === 'thread' || isAnsweredByComment(kind);
 }
 
-/** True if Ralph answers with a comment on the pull request. */
+/** Returns true if Ralph answers with a comment on the pull request. */
 export function isAnsweredByComment(kind: FeedbackSubject['kind']): kind is 'review' | 'comment' {
   return kind === 'review' || kind === 'comment';
 }
@@ -89,7 +89,7 @@ export function isAnsweredByComment(kind: FeedbackSubject['kind']): kind is 'rev
 /** Id of the task that merges the base branch; a lane has only one base. */
 export const CONFLICT_TASK = 'conflict-base';
 
-/** True if a task comes from people or CI on the pull request, rather than from the lane's own sources. */
+/** Returns true if a task comes from people or CI on the pull request, rather than from the lane's own sources. */
 export function isFeedback(id: string): boolean {
   return /^(?:thread|review|comment)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
 }

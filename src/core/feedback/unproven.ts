@@ -5,8 +5,8 @@ import type { Feedback, FeedbackItem } from './memory.ts';
 type Progress = Pick<TaskProgress, 'state'>;
 
 /**
- * True if an answer claims a change that is unproven: its verification has not passed, so the task is open again and
- * the answer is not posted.
+ * Returns true if an answer claims a change that is unproven: its verification has not passed, so the task is open
+ * again and the answer is not posted.
  */
 export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: Progress | null): boolean {
   const isOpen = progress !== null && !isFinished(progress);
@@ -29,9 +29,9 @@ export function withoutUnprovenAnswers({
 }
 
 /**
- * True if a subject has used up its rounds and waits until a person pushes or retries it. Rounds of people and CI are
- * counted per subject, those of bots per pull request, because a bot opens new threads on every push. A `maxRounds` of
- * 0 means no limit.
+ * Returns true if a subject has used up its rounds and waits until a person pushes or retries it. Rounds of people and
+ * CI are counted per subject, those of bots per pull request, because a bot opens new threads on every push. A
+ * `maxRounds` of 0 means no limit.
  */
 export function isOutOfRounds(
   { rounds, botRound }: Pick<FeedbackItem, 'rounds' | 'botRound'>,

@@ -12,7 +12,7 @@ export interface SimilarTasks {
   readonly count: number;
   /** The label that the tasks share; null if the group consists of all tasks of the repository. */
   readonly label: string | null;
-  /** null if fewer than five costs are known. */
+  /** Median cost in US dollars; null if fewer than five costs are known. */
   readonly costUsd: number | null;
   readonly iterations: number;
   /** Percentage of tasks merged without a person's commits; null if this is known for fewer than five. */
@@ -50,7 +50,7 @@ export function findSimilarTasks(histories: readonly TaskHistory[], labels: read
     ...labels.map((label) => ({ label, of: over.filter((task) => task.labels.includes(label)) })),
     { label: null, of: over },
   ];
-  // The smallest group that is large enough predicts best.
+  // Use the smallest group that is large enough, because it predicts best.
   const [found] = groups
     .filter(({ of }) => of.length >= TASKS_TO_FORECAST)
     .toSorted((one, other) => one.of.length - other.of.length);

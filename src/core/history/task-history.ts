@@ -11,8 +11,9 @@ export interface TaskHistory {
   readonly pullRequest: number;
   /** Labels of the task's issue except Ralph's own. */
   readonly labels: readonly string[];
-  /** null if unknown. `model` is also null if the agent chose the model itself. */
+  /** The agent that worked on the task; null if unknown. */
   readonly agent: string | null;
+  /** The model that the user chose; null if the agent chose it or if it is unknown. */
   readonly model: string | null;
   readonly iterations: number;
   /**
@@ -33,7 +34,9 @@ export interface TaskHistory {
   readonly isUntouched: boolean | null;
   /** Number of runs that answered reviews of its pull request. */
   readonly reviewRounds: number;
-  /** Known commits of people on its branch; a push that a run noticed counts as one. null if unknown. */
+  /**
+   * Number of known commits by people on its branch, where a push that a run noticed counts as one; null if unknown.
+   */
   readonly peopleCommits: number | null;
   /** The instant at which the task was reverted within 30 days of its merge; null if no revert was found. */
   readonly revertedAt: number | null;
@@ -79,13 +82,15 @@ export interface HistoryTotals {
   /** Tasks whose pull request was closed, or merged before they were done. */
   readonly notMerged: number;
   readonly open: number;
-  /** Number of merged tasks of known cost, and their total cost; null if there are none. */
+  /** Number of merged tasks of known cost. */
   readonly priced: number;
+  /** Total cost of these tasks in US dollars; null if there are none. */
   readonly costUsd: number | null;
   /** Known total cost of the tasks that were not merged; null if there is none. */
   readonly lostUsd: number | null;
-  /** Number of merged tasks for which changes by people are known; `untouched` counts those without such changes. */
+  /** Number of merged tasks for which changes by people are known. */
   readonly judged: number;
+  /** Number of those tasks without such changes. */
   readonly untouched: number;
   /** Review rounds of all merged tasks. */
   readonly reviewRounds: number;
@@ -96,7 +101,7 @@ export interface HistoryTotals {
 
 /** The tasks of one week, agent, model or label. */
 export interface HistoryGroup extends HistoryTotals {
-  /** null for tasks that have no agent, model or label. A week is named after its Monday in UTC: `2026-11-23`. */
+  /** The week's Monday in UTC (`2026-11-23`), or the agent, model or label; null for the tasks without one. */
   readonly name: string | null;
 }
 
@@ -104,11 +109,11 @@ export interface HistoryGroup extends HistoryTotals {
 export interface HistorySummary {
   readonly all: HistoryTotals;
   /**
-   * Oldest first. Finished tasks are in the week in which they ended, open ones in the week in which they were opened;
-   * empty weeks are omitted.
+   * The weeks, oldest first. Finished tasks are in the week in which they ended, open ones in the week in which they
+   * were opened; empty weeks are omitted.
    */
   readonly weeks: readonly HistoryGroup[];
-  /** Groups with the most merged tasks first. */
+  /** The groups by agent, those with the most merged tasks first. */
   readonly agents: readonly HistoryGroup[];
   readonly models: readonly HistoryGroup[];
   readonly labels: readonly HistoryGroup[];
@@ -132,7 +137,7 @@ export function computeMergedTaskCost({ costUsd, priced }: Pick<HistoryTotals, '
 
 /** Returns the Monday of an instant's week, in UTC: `2026-11-23`. */
 export function weekOf(instant: number): string {
-  // The first Monday was the fifth day of 1970.
+  // The first Monday was the fifth day of 1970, so weeks are counted from that day.
   const weeks = Math.floor((instant - 4 * DAY_MS) / (7 * DAY_MS));
   return new Date((weeks * 7 + 4) * DAY_MS).toISOString().slice(0, 10);
 }
@@ -151,8 +156,8 @@ function totalsOf(tasks: readonly TaskHistory[]): HistoryTotals {
     notMerged: lost.length,
     open: tasks.length - merged.length - lost.length,
     priced: costs.length,
-    costUsd: sumOf(costs),
-    lostUsd: sumOf(lost.flatMap(({ costUsd }) => costUsd ?? [])),
+    costUsd: sumUsd(costs),
+    lostUsd: sumUsd(lost.flatMap(({ costUsd }) => costUsd ?? [])),
     judged: judged.length,
     untouched: judged.filter(({ isUntouched }) => isUntouched).length,
     reviewRounds: merged.reduce((sum, { reviewRounds }) => sum + reviewRounds, 0),
@@ -177,7 +182,7 @@ function byName({ name: one }: HistoryGroup, { name: other }: HistoryGroup): num
   return one === null || (other !== null && one > other) ? 1 : -1;
 }
 
-function sumOf(amounts: readonly number[]): number | null {
+function sumUsd(amounts: readonly number[]): number | null {
   return amounts.length === 0 ? null : amounts.reduce((sum, amount) => sum + amount, 0);
 }
 

@@ -10,8 +10,8 @@ export function parseAddress(text: string): string | null {
 }
 
 /**
- * True if an address is not public, such as this machine, its network or a cloud's metadata service. Unreadable text
- * counts as not public.
+ * Returns true if an address is not public, such as this machine, its network or a cloud's metadata service. Also
+ * returns true for unreadable text.
  */
 export function isForbiddenAddress(text: string): boolean {
   const bytes = addressBytesOf(text);

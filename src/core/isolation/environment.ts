@@ -27,8 +27,8 @@ export function buildSandboxEnvironment(
     ([name, value]) =>
       !REPLACED.test(name) && !(FOLDERS.test(name) && value.split(':').some((path) => path !== '' && !isVisible(path))),
   );
-  // The proxy has no password, because a JVM never sends one. Anyone else who can reach the proxy has the machine's own
-  // network anyway.
+  // The proxy has no password, because a JVM never sends one. A password would protect nothing, because anyone else who
+  // can reach the proxy has the machine's own network anyway.
   const proxy = proxyPort === null ? null : `http://127.0.0.1:${String(proxyPort)}`;
   return {
     ...Object.fromEntries(kept),

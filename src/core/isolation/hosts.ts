@@ -21,12 +21,10 @@ export type HostsAsked =
       readonly localPorts: readonly number[];
     };
 
-/**
- * The rules of the proxy. `never` lists hosts of models, such as `MODEL_HOSTS`, which only the broker may reach even if
- * `allowed` contains them.
- */
+/** The rules of the proxy. */
 export interface EgressRules {
   readonly allowed: AllowedHosts;
+  /** Hosts of models, such as `MODEL_HOSTS`, which only the broker may reach even if `allowed` contains them. */
   readonly never: readonly string[];
 }
 
@@ -86,7 +84,7 @@ export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): All
   return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: sortUniqueHosts([...allowed.hosts, ...more]) };
 }
 
-/** True if the user explicitly limited the network, so that a run must not start without that limit. */
+/** Returns true if the user explicitly limited the network, so that a run must not start without that limit. */
 export function requiresNetworkLimit(asked: HostsAsked): boolean {
   return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);
 }
@@ -102,7 +100,7 @@ export function sortUniqueHosts(hosts: readonly HostRule[]): readonly HostRule[]
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
 }
 
-/** True if a target may be requested. Its resolved address is checked elsewhere. */
+/** Returns true if a target may be requested. Its resolved address is checked elsewhere. */
 export function allowsHost(rules: EgressRules, host: string, port: number): boolean {
   const target = parseHost(host);
   if (target === null || isModelHost(rules, target)) return false;
@@ -110,7 +108,7 @@ export function allowsHost(rules: EgressRules, host: string, port: number): bool
   return rules.allowed.hosts.some((rule) => rule.port === port && matches(rule.host, target));
 }
 
-/** True if only the broker may reach this host. */
+/** Returns true if only the broker may reach this host. */
 export function isModelHost({ never }: EgressRules, host: string): boolean {
   const target = parseHost(host);
   return target !== null && never.some((name) => isNamedBy(name, target));
@@ -122,7 +120,7 @@ export function findModelHosts(asked: HostsAsked, never: readonly string[]): rea
   return asked.hosts.filter(({ host }) => never.some((name) => isNamedBy(name, host)));
 }
 
-/** True if a name or address may be public, as far as that can be decided without a name server. */
+/** Returns true if a name or address may be public, as far as that can be decided without a name server. */
 export function isPublicHost(host: string): boolean {
   if (parseAddress(host) !== null) return !isForbiddenAddress(host);
   return host.includes('.') && !PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
@@ -163,7 +161,7 @@ function parseHost(text: string): string | null {
   const address = parseAddress(host);
   if (address !== null) return address;
   const labels = host.split('.');
-  // A name that ends in a number is an address in a notation that resolvers interpret differently.
+  // A name that ends in a number is an address in a notation that resolvers interpret differently, so it is rejected.
   if (host.length > 253 || /^(?:\d+|0x[\da-f]*)$/.test(labels.at(-1) ?? '')) return null;
   return labels.every((label) => LABEL.test(label)) ? host : null;
 }

@@ -29,7 +29,7 @@ export const isolationFacts = z.strictObject({
    * means to limit it.
    */
   network: z.enum(['limited', 'any', 'open']),
-  /** Number of hosts that the proxy allows, plus reachable services of this machine. */
+  /** Number of hosts that the proxy allows and of reachable services of this machine. */
   allowedHosts: count,
   /** Refused `host:port` → number of refusals; at most 100 entries. */
   refused: z.record(name, count).refine((refused) => Object.keys(refused).length <= MAX_HOSTS),
@@ -60,7 +60,7 @@ const DEMANDS = {
   'become root with sudo': 'always',
   'become root with su': 'always',
   // A user namespace grants no rights by itself but exposes more of the kernel. util-linux alone cannot forbid user
-  // namespaces.
+  // namespaces, so the probe only records whether they are possible.
   'make a user namespace': 'never',
   "list the runner's home": 'always',
   "list the runner's temporary folder": 'always',
@@ -77,15 +77,16 @@ const DEMANDS = {
   'connect to other machines directly': 'limited',
   'send UDP to other machines': 'limited',
   'connect to other local ports': 'limited',
-  // Firewalls do not cover abstract sockets.
+  // Firewalls do not cover abstract sockets, so only a network namespace can refuse this.
   "connect to the machine's abstract sockets": 'own-network',
-  // Namespaces do not separate the kernel's keys.
+  // Namespaces do not separate the kernel's keys, so the system call filter must refuse this.
   "use the kernel's keys": 'always',
   'make sockets that no network namespace holds': 'always',
   'use files that were open when it was started': 'always',
-  // A read-only file system does not prevent connections to sockets.
+  // A read-only file system does not prevent connections to sockets, so their folders must be hidden.
   'use sockets of daemons in folders that are shown': 'namespaces',
-  // A sandbox keeps the runner's groups, but their files and devices are not present in it.
+  // A sandbox keeps the runner's groups, but their files and devices are not present in it, so only the agent's own
+  // user must refuse this.
   'use rights of groups': 'own-user',
   'gain rights by set-uid programs': 'always',
   'use capabilities': 'always',
@@ -109,19 +110,19 @@ export const attemptNames = Object.keys(DEMANDS) as readonly AttemptName[];
 
 const probeAnswer = z.partialRecord(z.enum(attemptNames), z.enum(attemptResults));
 
-/** The results of the probe; a missing attempt counts as unproven. */
+/** The results of the probe; a missing attempt is treated as unproven. */
 export type ProbeResults = Readonly<z.infer<typeof probeAnswer>>;
 
 /**
- * Parses the output of a process of the agent's user. Returns null if it is not a probe answer, so that nothing counts
- * as proven.
+ * Parses the output of a process of the agent's user. Returns null if it is not a probe answer, so that nothing is
+ * proven by it.
  */
 export function parseProbeAnswer(text: string): ProbeResults | null {
   const parsed = probeAnswer.safeParse(tryJson(text));
   return parsed.success ? parsed.data : null;
 }
 
-/** Returns the number of attempts that count at the level, and the failed ones among them. */
+/** Returns the number of attempts that the level demands, and the failed ones among them. */
 export function judgeProbe(
   level: IsolationLevel,
   network: IsolationFacts['network'],
@@ -135,7 +136,7 @@ export function judgeProbe(
   return { checks: demanded.length, failed };
 }
 
-/** Returns the expected result of an attempt; null if the attempt does not count at the level. */
+/** Returns the expected result of an attempt; null if the level does not demand one. */
 export function expectedResultOf(
   name: AttemptName,
   level: IsolationLevel,
@@ -193,9 +194,10 @@ export const wantedIsolations = ['auto', 'namespace', 'user', 'none'] as const;
 
 export type WantedIsolation = (typeof wantedIsolations)[number];
 
-/** A level that is not available; `why` is a clause such as `sudo asks for a password`. */
+/** A level that is not available. */
 export interface FailedLevel {
   readonly level: Exclude<IsolationLevel, 'none'>;
+  /** The reason as a clause, such as `sudo asks for a password`. */
   readonly why: string;
 }
 
@@ -205,9 +207,10 @@ export function listLevelsToTry(wanted: WantedIsolation): readonly FailedLevel['
   return wanted === 'none' ? [] : [wanted];
 }
 
-/** Clauses that give the reason why a level is not used: the network stays open, or local services are out of reach. */
+/** The reason for not using a level that leaves the network open, as a clause. */
 export const NO_BOUNDS = 'no firewall can be set up here, so `allowed-hosts` cannot be enforced';
 
+/** The reason for not using a level that keeps local services out of reach, as a clause. */
 export const NO_SERVICES = 'it reaches no service on localhost, which `allowed-hosts` names';
 
 /** The decided level; `why` is a sentence for people, or null if the level is the requested one. */
@@ -216,9 +219,9 @@ type Settled =
   | { readonly kind: 'unusable'; readonly problem: string };
 
 /**
- * Decides the level after the attempts; `reached` is the level that works, or null. `mustLimit`: the network must be
- * limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones. `byOutsiders`:
- * people without write permission can cause this event, so `auto` does not fall back to `none`.
+ * Decides the level after the attempts; `reached` is the level that works, null if none does. `mustLimit`: the network
+ * must be limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones.
+ * `byOutsiders`: people without write permission can cause this event, so `auto` does not fall back to `none`.
  */
 export function settleLevel(
   wanted: WantedIsolation,

@@ -12,7 +12,7 @@ interface RegistrySettings {
 export interface PackageManager {
   /** The package manager is installed if one of these is on PATH. */
   readonly programs: readonly string[];
-  /** The command that prints the settings; null if there is none. */
+  /** The command that prints the settings; null if there is no such command. */
   readonly question: readonly [file: string, ...args: readonly string[]] | null;
   readonly parse: (answer: string) => RegistrySettings;
   /** Environment variables that set registries; `*` matches any text, and case is ignored. */
@@ -100,7 +100,7 @@ export const packageManagers: readonly PackageManager[] = [
     usual: ['rubygems.org'],
   },
   { ...quiet('mvn', 'java'), usual: MAVEN },
-  // A project may bring its own gradle, so an installed java is enough.
+  // A project may bring its own gradle, so an installed java is enough to expect one.
   {
     ...quiet('gradle', 'java'),
     usual: [

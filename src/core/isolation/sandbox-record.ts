@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { DAY_MS } from '../countdown.ts';
 import { namesOf } from '../text/phrase.ts';
 
-/** A record of a sandbox created without root. Whoever ends the run must end and remove everything in it. */
+/** A record of a sandbox created without root. The process that ends the run must end and remove everything in it. */
 export const rootlessRecord = z.strictObject({
   version: z.literal(1),
-  /** Marks the processes that keep the sandbox alive, see isolation/rootless/end.ts. */
+  /** The id that marks the processes that keep the sandbox alive, see isolation/rootless/end.ts. */
   id: z.uuid(),
   /** Folder of the sandbox. This program chose its name; earlier versions called a sandbox a room. */
   folder: z
@@ -17,12 +17,10 @@ export const rootlessRecord = z.strictObject({
 /** The type of `rootlessRecord`. */
 export type RootlessRecord = z.infer<typeof rootlessRecord>;
 
-/**
- * Remains of a sandbox that could not be removed, in words for people; each entry of `leftovers` includes the command
- * that removes it.
- */
+/** Remains of a sandbox that could not be removed, in words for people. */
 export interface SandboxRemains {
   readonly processes: readonly string[];
+  /** Files and settings that remain, each with the command that removes it. */
   readonly leftovers: readonly string[];
 }
 
@@ -91,7 +89,7 @@ const first = z
     isLeaving: false,
   }));
 
-/** A record of a sandbox. Whoever ends the run must remove and give back everything in it. */
+/** A record of a sandbox. The process that ends the run must remove and give back everything in it. */
 export const agentSandboxRecord = z.union([current, first]);
 
 /** The type of `agentSandboxRecord`. */
@@ -103,9 +101,9 @@ export type RunProcess = z.infer<typeof runProcess>;
 const KEPT_MS = DAY_MS;
 
 /**
- * True if nobody will remove a sandbox: its run and the process that started the run are gone, the machine restarted,
- * or its record is too old or gone with the run's folder. `started` returns the start time of a process, or null if
- * there is none; `boot` and `namespace` belong to the current process.
+ * Returns true if nobody will remove a sandbox: its run and the process that started the run are gone, the machine
+ * restarted, or its record is too old or gone with the run's folder. `started` returns the start time of a process, or
+ * null if there is none; `boot` and `namespace` belong to the current process.
  */
 export function isAbandoned(
   { run }: AgentSandboxRecord,
@@ -118,7 +116,7 @@ export function isAbandoned(
   if (run === null) return false;
   const { boot, namespace, pid, started, parent } = run.process;
   if (boot !== seen.boot) return true;
-  // Processes of another namespace are invisible here and may be alive.
+  // Processes of another namespace are invisible here and may be alive, so the sandbox is not abandoned.
   if (namespace !== seen.namespace || started === seen.started(pid)) return false;
   const isAlone = parent !== null && parent.started !== seen.started(parent.pid);
   return isAlone || !seen.hasRecord || seen.ageMs > KEPT_MS;
@@ -129,7 +127,7 @@ export function findModeBefore(folder: string, agentSandboxes: readonly AgentSan
   return agentSandboxes.flatMap(({ closed }) => closed).find((known) => known.path === folder)?.mode ?? null;
 }
 
-/** True if one of these sandboxes still needs the folder closed. */
+/** Returns true if one of these sandboxes still needs the folder closed. */
 export function isKeptClosed(folder: string, agentSandboxes: readonly AgentSandboxRecord[]): boolean {
   return (
     findModeBefore(

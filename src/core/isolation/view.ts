@@ -24,7 +24,7 @@ export interface ViewPlan {
 }
 
 /** Links and mounts, in the order in which they are made below the folder that becomes the sandbox's `/`. */
-export interface View {
+export interface SandboxView {
   /**
    * Folders of the machine. The fstab mounts each from the folder that is named after its index in the stage, where no
    * mount is writable.
@@ -56,8 +56,8 @@ export const HIDDEN_FOLDERS: readonly string[] = [
 ];
 
 /**
- * Matches top folders that are never hidden, whoever owns them: those with programs and settings, and those that a
- * sandbox has of its own.
+ * Matches top folders that are never hidden, regardless of their owner: those with programs and settings, and those
+ * that a sandbox has of its own.
  */
 const SYSTEM_FOLDERS = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
 
@@ -86,12 +86,12 @@ export function topFolderOf(path: string): readonly string[] {
 
 /**
  * Returns a view of the whole machine, read-only except for the paths that the plan makes writable, hides or replaces.
- * `root` is the folder that becomes `/`; `stage` is explained at `View`.
+ * `root` is the folder that becomes `/`; `stage` is explained at `SandboxView`.
  */
 export function createSandboxView(
   plan: ViewPlan,
   { root, stage }: { readonly root: string; readonly stage: string },
-): View {
+): SandboxView {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
   const shown = folders.map(({ name }) => `/${name}`);
   // A temporary folder starts empty, so only folders that are mounted into it can contain something to hide.
@@ -105,7 +105,7 @@ export function createSandboxView(
       .filter((path) => path !== '/' && !shown.includes(path) && shown.some((folder) => isWithin(path, folder)))
       .filter((path) => !plan.hidden.some((folder) => isWithin(path, folder)))
       .map((path) => bind(path, 'ro')),
-    // `/sys` is not staged, because no daemon has a socket there and its owners cannot be mapped.
+    // `/sys` is not staged, because its owners cannot be mapped and it has no sockets of daemons to hide.
     { ...bind('/sys', 'ro'), isStaged: false },
     ...plan.hidden.filter(isThere).map((path) => empty(path, '755')),
     ...TEMPORARY.map((path) => empty(path, '1777')),
@@ -167,12 +167,12 @@ function lineOf(mount: Mount, root: string): string {
   const target = escaped(root + mount.path);
   if (mount.kind === 'bind')
     return `${escaped(mount.source)} ${target} none bind,${mount.access},nosuid,nodev,X-mount.mkdir=0755 0 0`;
-  // Devices are made only in /dev.
+  // Forbid devices everywhere except in /dev, where the sandbox has its own.
   const devices = mount.path === '/dev' ? '' : 'nodev,';
   return `ralph ${target} tmpfs mode=${mount.mode},nosuid,${devices}X-mount.mkdir=0755 0 0`;
 }
 
-/** True if `path` is `folder` or inside of it. */
+/** Returns true if `path` is `folder` or inside of it. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
@@ -194,13 +194,13 @@ export function parseMountedDisks(mountinfo: string): readonly string[] {
   });
 }
 
-/** True if the mount that contains a path forbids starting programs, according to `/proc/self/mountinfo`. */
+/** Returns true if the mount that contains a path forbids starting programs, according to `/proc/self/mountinfo`. */
 export function forbidsPrograms(path: string, mountinfo: string): boolean {
   const mounts = mountinfo.split('\n').flatMap((line) => {
     const [, , , , place, options = ''] = line.split(' ');
     return place !== undefined && isWithin(path, unescaped(place)) ? [{ place: unescaped(place), options }] : [];
   });
-  // The last of several mounts at one path is the visible one.
+  // The last of several mounts at one path is the visible one, so it decides.
   const deepest = Math.max(0, ...mounts.map(({ place }) => place.length));
   const on = mounts.findLast(({ place }) => place.length === deepest);
   return on?.options.split(',').includes('noexec') === true;

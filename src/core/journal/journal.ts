@@ -72,7 +72,7 @@ const entrySchema = z.object({
   /** The commit of the iteration's changes; null if nothing changed. */
   commit: z.string().nullable(),
   verdict: verdictSchema,
-  /** Changed lines of the branch, measured after a task is done; null if not measured. */
+  /** Number of changed lines of the branch, measured after a task is done; null if not measured. */
   lines: z.number().int().min(0).nullable().default(null),
 });
 
@@ -95,7 +95,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     provedAt: anyInstant,
     proofs: z.array(z.object({ task: z.string(), proof: proofSchema })),
   }),
-  /** An answer that the loop itself gives to people or CI. */
+  /** An answer by the loop itself to people or CI. */
   z.object({
     ...common,
     kind: z.literal('answer'),
@@ -115,7 +115,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     /** Instant at which the run's allowance was requested again. */
     resumedAt: anyInstant,
     reason: z.enum(parkReasons),
-    /** Usage known after the wait, which replaces the state's. */
+    /** Usage known after the wait, which replaces the usage in the state. */
     windows: windowsSchema,
     /** The run's limits after the wait. */
     maxIterations: countSchema,
@@ -265,7 +265,8 @@ export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: 
 }
 
 /**
- * True if an iteration's agent worked: content changed, or no limit, failure or wrong configuration stopped the call.
+ * Returns true if an iteration's agent worked: content changed, or no limit, failure or wrong configuration stopped the
+ * call.
  */
 export function hasWorked({
   analysis,

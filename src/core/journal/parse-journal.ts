@@ -25,15 +25,13 @@ type ChainCheck =
 
 const linkSchema = z.object({ prev: z.string() });
 
-/**
- * A run's journal. Line 1 is the start, followed by iterations and the events between them; `end` is null if the run
- * was killed, failed or still continues.
- */
+/** A run's journal. Line 1 is the start, followed by iterations and the events between them. */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
   /** The other lines in order, except the end, each with the number of iterations before it. */
   readonly events: readonly { readonly after: number; readonly event: JournalEvent }[];
+  /** The decision that ended the run; null if the run was killed, failed or still continues. */
   readonly end: JournalEnd | null;
   /** True if the last line is omitted because a kill cut it off. */
   readonly torn: boolean;
@@ -88,7 +86,7 @@ const anyLine = z.object({
   lane: z.string(),
 });
 
-/** True if any line of the text claims to belong to a journal, of any version and however damaged. */
+/** Returns true if any line of the text claims to belong to a journal of any version, even if the line is damaged. */
 export function isAboutJournal(text: string): boolean {
   return text.split('\n').some((line) => anyLine.safeParse(tryJson(line.replace(/^\uFEFF/, ''))).success);
 }

@@ -251,7 +251,7 @@ function advance(
   const dropped = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
   const called = madeAgain === null ? dropped : chargeCallAt(dropped, policy, madeAgain.at);
   const tasks = [...known, ...entry.found];
-  // The parser guarantees that the task is listed.
+  // The parser guarantees that the task is listed, so this task is only a fallback for the type.
   const task = tasks.find(({ id }) => id === taskId) ?? {
     id: taskId,
     priority: 0,
@@ -312,7 +312,7 @@ function comparable(outcome: Outcome): Outcome {
     : outcome;
 }
 
-/** Compares two values of the journal, ignoring the order of an object's fields. */
+/** Returns true if two values of the journal are equal, ignoring the order of an object's fields. */
 function isSame(one: unknown, other: unknown): boolean {
   const canonical = (value: unknown): string =>
     JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);

@@ -6,12 +6,12 @@ import type { JournalEntry } from './journal.ts';
 /** A span of a trace. Span ids have 16 hex digits, trace ids 32; instants are in ms. */
 export interface RunSpan {
   readonly id: string;
-  /** null for the root of a trace. */
+  /** Id of the parent span; null for the root of a trace. */
   readonly parent: string | null;
   readonly name: string;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Unknown amounts are absent. */
+  /** The span's attributes; unknown amounts are absent. */
   readonly attributes: Readonly<Record<string, string | number>>;
   /** The kind of the failure; null if there is none. */
   readonly failed: string | null;
@@ -93,7 +93,7 @@ function spansOfIteration(
       'gen_ai.agent.name': by.agent,
       'gen_ai.conversation.id': by.conversation,
       'gen_ai.request.model': models.get(by.agent ?? '') ?? null,
-      // The conventions count cached tokens as input tokens.
+      // The conventions count cached tokens as input tokens, so all tokens other than output are input.
       'gen_ai.usage.input_tokens': output === null ? null : Math.max(0, (call.tokens ?? 0) - output),
       'gen_ai.usage.output_tokens': output,
       ...amountsOf(call),

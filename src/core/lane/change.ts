@@ -58,12 +58,15 @@ const shareSchema = z.object({
   unpriced: countSchema.default(0),
   tokens: countSchema,
   durationMs: countSchema,
-  /** Newest last; `commitCount` counts all. */
+  /** The task's newest commits, newest last. */
   commits: z.array(z.string().max(64)).max(MAX_COMMITS),
+  /** Number of all the task's commits. */
   commitCount: countSchema,
-  /** The agent's own latest words: SUMMARY, QUESTION, RECOMMENDATION. */
+  /** The agent's latest SUMMARY. */
   summary: words.nullable(),
+  /** The agent's latest QUESTION. */
   question: words.nullable(),
+  /** The agent's latest RECOMMENDATION. */
   recommendation: words.nullable(),
   /** Result of the newest iteration that ran the verification. */
   verification: z.enum(verificationKinds),
@@ -91,12 +94,9 @@ export const changeSchema = z.object({
   failingSince: countSchema.nullable(),
   /** Claims that the evidence overruled, newest last. */
   overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
-  /**
-   * Number of further overruled claims. This field and the left-out files are absent in the earliest documents of
-   * version 5.
-   */
+  /** Number of further overruled claims; absent in the earliest documents of version 5. */
   overruledMore: countSchema.default(0),
-  /** Files that the agent changed and that are not in the branch. */
+  /** Files that the agent changed and that are not in the branch; absent in the earliest documents of version 5. */
   leftOut: z
     .array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: z.string().max(MAX_LINE_CHARS) }))
     .max(MAX_LEFT_OUT)
@@ -168,7 +168,7 @@ export interface IterationShare {
   /** The agent that worked; null if it is unknown or its provider did not answer. */
   readonly agent: AgentName | null;
   readonly verification: Verification['kind'];
-  /** True if a step made a call of unknown cost, whatever the other calls cost. */
+  /** True if a step made a call of unknown cost, even if the cost of other calls is known. */
   readonly isPartlyPriced?: boolean;
   readonly reviews?: ReturnType<typeof listReviews>;
   readonly overruled: readonly string[];
@@ -203,7 +203,7 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
     commits: commit === null ? before.commits : [...before.commits, commit].slice(-MAX_COMMITS),
     commitCount: before.commitCount + (commit === null ? 0 : 1),
     summary: capWords(signal.summary) ?? before.summary,
-    // A question is open only if the newest iteration asks it.
+    // A question is open only if the newest iteration asks it, so an earlier one is dropped.
     question: capWords(signal.asks),
     // The agent's last words are quoted if it forgets its status block.
     recommendation: capWords(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,
@@ -326,12 +326,12 @@ export function withProof(change: BranchChange, task: TaskId, proof: Proof): Bra
   return { ...change, tasks: { ...change.tasks, [task]: { ...shareOf(change, task), proof } } };
 }
 
-/** True if the task has a share in the change. */
+/** Returns true if the task has a share in the change. */
 export function hasShareOf({ tasks }: BranchChange, id: TaskId): boolean {
   return Object.hasOwn(tasks, id);
 }
 
-/** True if the change has reached a limit and must be reviewed; a limit of 0 means no limit. */
+/** Returns true if the change has reached a limit and must be reviewed; a limit of 0 means no limit. */
 export function isFull(
   change: BranchChange,
   progress: Readonly<Record<TaskId, TaskProgress>>,

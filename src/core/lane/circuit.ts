@@ -17,9 +17,11 @@ export const signalsSchema = z.object({
   vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
   /** Lengths of the final messages, in characters. */
   outputChars: z.array(countSchema).max(WINDOW_SIZE),
-  /** Streaks that end at the newest iteration. */
+  /** Number of consecutive iterations, up to the newest one, that claim that everything is done. */
   doneInARow: countSchema,
+  /** Number of consecutive iterations, up to the newest one, with STATUS: BLOCKED. */
   blockedInARow: countSchema,
+  /** Number of consecutive iterations, up to the newest one, that only tested. */
   testOnlyInARow: countSchema,
 });
 
@@ -56,8 +58,9 @@ const TRACKED_ERRORS = 10;
 /** Maximum length of a fingerprint in characters; longer ones are cut. */
 export const MAX_FINGERPRINT_CHARS = 400;
 
-/** Maximum lengths in characters of how a call failed and of its own words. */
+/** Maximum length in characters of the description of a failed call. */
 const MAX_HOW_CHARS = 100;
+/** Maximum length in characters of the agent's own words about a failed call. */
 const MAX_FAILURE_CHARS = 400;
 
 /** The reasons for an open circuit. */
@@ -98,7 +101,7 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     openedAt: instantSchema,
     /** The task whose iteration opened the circuit; null if unknown. */
     taskId: storedTaskId.nullable().default(null),
-    /** The failed call that opened it; absent if none did. */
+    /** The failed call that opened the circuit; absent if no failed call opened it. */
     failure: z
       .object({ how: z.string().max(MAX_HOW_CHARS), words: z.string().max(MAX_FAILURE_CHARS).nullable() })
       .exactOptional(),
@@ -171,7 +174,7 @@ export interface CircuitFacts {
   readonly output: 'declined' | 'normal' | 'unmeasured';
   /** The task; null if it is unknown. */
   readonly taskId: TaskId | null;
-  /** True if the task was set aside and then had another turn, so that one more idle iteration on it does not count. */
+  /** True if the task was set aside and then had another turn, so that one more idle iteration on it is not counted. */
   readonly returned: boolean;
 }
 
@@ -252,7 +255,7 @@ function declinesInARow(streak: number, facts: CircuitFacts): number {
 
 function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | null {
   if (circuit.denials >= policy.permissionDenials) return 'permission_denied';
-  // Agent failures have the same limit as idle iterations.
+  // Agent failures have the same limit as idle iterations, so no setting of their own is needed.
   if (circuit.agentFailures >= policy.noProgress) return 'agent_error';
   if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
   if (circuit.noProgress >= policy.noProgress) return 'no_progress';
@@ -289,7 +292,7 @@ export function recordSignals(signals: Signals, iteration: IterationSignals): Si
   };
 }
 
-/** True if the agent ended its call itself, without an error. */
+/** Returns true if the agent ended its call itself, without an error. */
 export function hasAgentAnswered({
   analysis,
   evidence: { end, steps },
@@ -300,7 +303,7 @@ export function hasAgentAnswered({
   return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && hasCalledAgent(steps);
 }
 
-/** True if `chars` is less than (100 − `percent`) % of the median of the preceding window. */
+/** Returns true if `chars` is less than (100 − `percent`) % of the median of the preceding window. */
 export function hasOutputDeclined(signals: Signals, chars: number, percent: number): boolean {
   const median = medianOf(signals.outputChars);
   return median !== null && chars * 100 < median * (100 - percent);

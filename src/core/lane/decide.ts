@@ -30,7 +30,7 @@ export interface RunSoFar {
   readonly cancelled: boolean;
   /** The person who ordered the run to end after its iteration; null if nobody did. */
   readonly stoppedBy: string | null;
-  /** `totalOpens` at the start of the run; a higher count now means that the circuit tripped in this run. */
+  /** Value of `totalOpens` at the start of the run; a higher value now means that the circuit tripped in this run. */
   readonly opensAtStart: number;
   readonly last: {
     readonly analysis: Analysis;
@@ -126,7 +126,7 @@ function chooseTaskAmong<T extends QueuedTask>({ state, policy, now }: Situation
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
-  // A failed call does not count as an attempt, but the task has had its turn.
+  // A failed call does not count as an attempt, but the task has had its turn, so other tasks come first.
   const unbegun = others.filter(({ id }) => {
     const known = progressOf(progress, id);
     return known.attempts === 0 && (policy.agentFailures === 'idle' || known.state === 'todo');
@@ -362,8 +362,8 @@ export function findReachedRunLimit(
 ): { readonly kind: 'limit'; readonly reason: RunBound } | null {
   const isOutOfCalls = policy.maxCalls > 0 && run.calls >= policy.maxCalls;
   if (run.iterations >= policy.maxIterations || isOutOfCalls) return { kind: 'limit', reason: 'iterations' };
-  // An iteration that the run's deadline cut off does not count for the circuit, so it must be the last one, whatever
-  // the clock says.
+  // The circuit ignores an iteration that the run's deadline cut off, so it must be the last one, whatever the clock
+  // says.
   const outOfTime = run.last?.end.kind === 'timeout' && run.last.end.of === 'run';
   if (outOfTime || run.startedAt + policy.maxRunMs - now < MIN_CALL_MS) return { kind: 'limit', reason: 'minutes' };
   if (isCostReached(run.costUsd, policy.maxCostUsd)) return { kind: 'limit', reason: 'cost' };

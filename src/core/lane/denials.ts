@@ -45,8 +45,8 @@ export function classifyRefused(
 }
 
 /**
- * Separates actual denials from advice and questions. After progress no denial counts, because the agent found another
- * way.
+ * Separates actual denials from advice and questions. After progress, denials are ignored, because the agent found
+ * another way.
  */
 export function judgeDenials(
   denials: readonly ClassifiedDenial[],

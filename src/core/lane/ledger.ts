@@ -14,7 +14,7 @@ export const callUsageSchema = z.object({
   costUsd: knownAmount,
 });
 
-/** One agent call: the instants at which it was charged and ended, and its usage; null if unknown. */
+/** One agent call: the instants at which it was charged and ended, and its usage. Unknown amounts are null. */
 export type CallUsage = Immutable<z.infer<typeof callUsageSchema>>;
 
 /** The usage of a call, measured when it ended. Unknown amounts are 0. */

@@ -54,7 +54,7 @@ interface WithTurns extends WithSession {
  */
 export function switchAgent<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
   if (state.agent === agent) return state;
-  // A session whose agent is not recorded belongs to the first agent that is called.
+  // A session whose agent is not recorded belongs to the first agent that is called, so it stays current.
   if (state.agent === null) return { ...state, agent };
   const { [agent]: session, ...others } = state.resting;
   const resting = state.session === null ? others : { ...others, [state.agent]: state.session };
@@ -69,7 +69,7 @@ export function dropExpiredSessions<State extends WithTurns>(state: State, polic
   return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
 }
 
-/** True if the lane has a session of any agent. */
+/** Returns true if the lane has a session of any agent. */
 export function hasAnySession({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
   return session !== null || Object.keys(resting).length > 0;
 }
@@ -144,7 +144,7 @@ export function keepSession<State extends WithSession>(
   if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
   // Resuming would send the same session, which is too long.
   if (agentError?.kind === 'prompt-too-long') return resetSession(state, 'prompt_too_long', now);
-  // The session may be the cause of the failed calls.
+  // The session may be the cause of the failed calls, so the next call begins a new one.
   if (call.agentFailed) return resetSession(state, 'agent_failed', now);
   if (policy.session === 'fresh' || sessionId === null || !isUsable(sessionId)) return state;
   const startedAt = state.session?.id === sessionId ? state.session.startedAt : now;

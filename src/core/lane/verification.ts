@@ -38,7 +38,7 @@ export function buildVerificationSubject(
   return { commit, commands: sha256(verify.join('\n')).slice(0, 32) };
 }
 
-/** True if a verification ran these commands at this commit. */
+/** Returns true if a verification ran these commands at this commit. */
 export function isVerificationOf(
   record: VerificationRecord | null,
   { commit, commands }: VerificationSubject,
@@ -50,7 +50,7 @@ export function isVerificationOf(
  * Matches the messages of shells, interpreters, package managers and build tools about a missing command, script or
  * task.
  */
-const NOT_THERE: readonly RegExp[] = [
+const MISSING_COMMAND: readonly RegExp[] = [
   /missing script:/i,
   /^(?:npm (?:ERR!|error) )?Unknown command: "/m,
   /npm (?:ERR!|error) (?:could not determine executable to run|enoent Could not read package\.json|404 Not Found - GET )/,
@@ -93,7 +93,7 @@ export function hasUnrunnableCommand(verification: Verification): boolean {
   return (
     verification.code === 127 ||
     verification.code === 126 ||
-    NOT_THERE.some((pattern) => pattern.test(verification.tail))
+    MISSING_COMMAND.some((pattern) => pattern.test(verification.tail))
   );
 }
 
@@ -123,7 +123,7 @@ export function listUnverifiedTasks({ tasks }: Pick<LaneState, 'tasks'>): readon
   return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
-/** True if this commit failed in a clean clone. */
+/** Returns true if this commit failed in a clean clone. */
 export function isKnownRed({ headVerification }: LaneState, commit: ObjectId): boolean {
   return headVerification?.kind === 'failed' && headVerification.commit === commit;
 }
@@ -265,7 +265,9 @@ export function reopenTasks(
   return isWanted ? { ...reopened, currentTask: reopened.currentTask ?? ids.at(-1) ?? null } : reopened;
 }
 
-/** Returns the state if no verification has run on the newest head: tasks finished since `before` wait for one. */
+/**
+ * Returns the state of a lane on whose newest head no verification has run: tasks finished since `before` wait for one.
+ */
 export function reopenDoneSince(state: LaneState, before: LaneState, now: number): LaneState {
   const ids = Object.keys(state.tasks).filter(
     (id) =>
@@ -336,7 +338,7 @@ export function reconsiderBase(
   if (redBase.stage !== 'tried') return state;
   if (now.asked) return { ...state, redBase: { ...redBase, stage: 'found' } };
   const isSame = redBase.commit === now.subject.commit && redBase.commands === now.subject.commands;
-  // `lastRun` leaves out runs that end in the gate.
+  // `lastRun` leaves out runs that end in the gate, so runs that only wait do not postpone the next verification.
   const isRecent = lastRun !== null && Math.abs(now.at - lastRun.at) < REVERIFY_MS;
   return isSame && isRecent ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
 }

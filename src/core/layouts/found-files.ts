@@ -19,7 +19,7 @@ import { tryJson } from '../text/try-json.ts';
 import { describeLeft, type LayoutName, LEFT_PATHS, LAYOUT_MARKS } from './layouts.ts';
 
 /**
- * The uses that a run makes of one kind of file, as ends of sentences. Only the first existing path counts, unless
+ * The uses that a run makes of one kind of file, as ends of sentences. Only the first existing path is used, unless
  * `others` is null.
  */
 interface Kind {
@@ -39,7 +39,7 @@ const IF_WITHIN_REPOSITORY = 'if it leads to a file of this repository';
 const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
 /** Files that the prompt names to the agent, even if they are links. */
-const NAMED: readonly string[] = [...INSTRUCTION_PLACES, '.ralph/SPECS_INDEX.md'];
+const PROMPT_FILES: readonly string[] = [...INSTRUCTION_PLACES, '.ralph/SPECS_INDEX.md'];
 
 /**
  * The kinds of files that a run reads, in the order in which they are shown. The settings file is described elsewhere.
@@ -89,7 +89,7 @@ const KINDS: readonly Kind[] = [
   },
   { paths: ['.beads/'], first: 'used as a list of tasks', others: null, link: null, source: 'beads' },
   {
-    paths: NAMED,
+    paths: PROMPT_FILES,
     first: 'named in the prompt',
     others: null,
     link: 'a symbolic link, named in the prompt',
@@ -132,7 +132,7 @@ const KNOWN: readonly string[] = [...new Set([...LAYOUT_MARKS, ...KINDS.flatMap(
 
 /** Files to look for in every repository: those that identify a layout, and those that a run reads. */
 export const FIRST_PATHS: readonly string[] = KNOWN.filter(
-  (path) => LAYOUT_MARKS.includes(path) || !(path.endsWith('/') || NAMED.includes(path)),
+  (path) => LAYOUT_MARKS.includes(path) || !(path.endsWith('/') || PROMPT_FILES.includes(path)),
 );
 
 /**
@@ -260,7 +260,7 @@ function listOf(text: string): string {
 }
 
 function pipelineOf(_text: string, count: number | null | undefined): string {
-  // An unreadable file is reported when the pipeline is loaded.
+  // An unreadable file is reported when the pipeline is loaded, so its steps are not counted here.
   if (count === undefined) return 'the pipeline of an iteration, where it has `steps`';
   return count === null
     ? 'not a pipeline, it has no `steps`'

@@ -83,7 +83,7 @@ const LAYOUTS: readonly Layout[] = [
     ],
     together: [],
   },
-  // Listed after ralph-claude-code, because its older versions used these names as well.
+  // bmalph comes after ralph-claude-code, because older versions of ralph-claude-code used these names as well.
   { name: 'bmalph', marks: ['.ralph/@fix_plan.md', '.ralph/@AGENT.md'], together: [] },
   {
     name: 'snarktank/ralph',
@@ -128,7 +128,7 @@ interface LeftFiles {
 const NOT_USED = 'Not used';
 
 /** Files that other Ralphs create under names that no other tool uses. */
-const LEFT: readonly LeftFiles[] = [
+const UNUSED_FILES: readonly LeftFiles[] = [
   {
     fate: 'Read by the agent',
     paths: ['.ralph/PROJECT_CONTEXT.md', '.ralph/SPECS_CHANGELOG.md', '.ralph/requirements.md'],
@@ -242,8 +242,8 @@ const LEFT: readonly LeftFiles[] = [
   },
 ];
 
-/** Files that a Ralph creates under common names. They count as its files only if its layout is identified. */
-const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
+/** Files that a Ralph creates under common names. They are treated as its files only if its layout is identified. */
+const UNUSED_FILES_OF_LAYOUTS: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
   {
     layout: 'the first Ralph in bash',
     fate: NOT_USED,
@@ -277,8 +277,10 @@ const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
   { layout: 'snarktank/ralph', fate: NOT_USED, paths: ['prd.json.example'], why: 'it is an example' },
 ];
 
-/** Every path of `LEFT` and `LEFT_BY`; `*` matches any part of a name. */
-export const LEFT_PATHS: readonly string[] = [...LEFT, ...LEFT_BY].flatMap(({ paths }) => paths);
+/** Every path of `UNUSED_FILES` and `UNUSED_FILES_OF_LAYOUTS`; `*` matches any part of a name. */
+export const LEFT_PATHS: readonly string[] = [...UNUSED_FILES, ...UNUSED_FILES_OF_LAYOUTS].flatMap(
+  ({ paths }) => paths,
+);
 
 /** Maximum number of names in a line. */
 const MAX_SHOWN = 16;
@@ -288,12 +290,14 @@ const MAX_SHOWN = 16;
  * reason.
  */
 export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
-  return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
-    const found = there.filter((path) => paths.some((known) => matchesKnownPath(path, known)));
-    return found.length === 0
-      ? []
-      : [`${fate}: ${formatPaths(found.map((path) => toRootPath(folder, path)))}: ${why}.`];
-  });
+  return [...UNUSED_FILES, ...UNUSED_FILES_OF_LAYOUTS.filter((one) => one.layout === layout)].flatMap(
+    ({ fate, paths, why }) => {
+      const found = there.filter((path) => paths.some((known) => matchesKnownPath(path, known)));
+      return found.length === 0
+        ? []
+        : [`${fate}: ${formatPaths(found.map((path) => toRootPath(folder, path)))}: ${why}.`];
+    },
+  );
 }
 
 function matchesKnownPath(path: string, known: string): boolean {

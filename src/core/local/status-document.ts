@@ -10,8 +10,8 @@ const instant = z.iso.datetime();
 const positiveAmount = z.number().nonnegative();
 
 /**
- * The status of a local run, stored in `.ralph/status.json` under the key `run` beside the fields that readers of other
- * Ralphs know. Instants are ISO (UTC), and a limit of 0 means no limit.
+ * The status of a local run, stored in `.ralph/status.json` under the key `run` next to the fields that readers of
+ * other Ralphs know. Instants are ISO (UTC), and a limit of 0 means no limit.
  */
 export const runStatusSchema = z.object({
   version: z.literal(1),
@@ -27,9 +27,9 @@ export const runStatusSchema = z.object({
   task: z.object({ id: z.string().max(120), title: z.string().max(300) }).nullable(),
   tasks: z.object({ done: countSchema, all: countSchema }),
   circuit: z.enum(['closed', 'half-open', 'open']),
-  /** Agent calls in the current hour. */
+  /** Number of agent calls in the current hour, and its limit. */
   calls: z.object({ used: countSchema, limit: countSchema }),
-  /** Cost in US dollars. */
+  /** Cost of the run and of the day with their limits, in US dollars. */
   cost: z.object({ run: positiveAmount, runLimit: positiveAmount, day: positiveAmount, dayLimit: positiveAmount }),
   /**
    * Number of consecutive done signals and the number that completes the work; the same for test-only iterations and
@@ -104,7 +104,7 @@ const blank = {
 };
 
 /** Values outside of the run that readers of other Ralphs need. */
-interface StatusBeside {
+interface StatusExtras {
   readonly now: number;
   /** Tokens used in the current hour and their limit; 0 means no limit. */
   readonly tokens: { readonly used: number; readonly limit: number };
@@ -187,7 +187,7 @@ function withBlanks(json: unknown): unknown {
  * Returns the content of `.ralph/status.json`: fields for ralph-claude-code's monitor and bmalph, and the run itself
  * under `run`.
  */
-export function buildLocalStatus(run: RunStatus, { now, tokens, hourEndsAt }: StatusBeside): object {
+export function buildLocalStatus(run: RunStatus, { now, tokens, hourEndsAt }: StatusExtras): object {
   const { word, action } = statusWordsOf(run);
   return {
     timestamp: new Date(now).toISOString(),

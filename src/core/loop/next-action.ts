@@ -70,7 +70,7 @@ export interface LoopFacts {
   // The following fields are valid until the next lengthy action.
   /** People's orders; null if the store has not been asked. */
   readonly orders: readonly Order[] | null;
-  /** The task for which the work tree is prepared, and its unfinished merge or null. */
+  /** The task for which the work tree is prepared, with its unfinished merge, if any; null if none is prepared. */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
   /** A decided end that must not be reconsidered, because the remaining budget is unknown; null if there is none. */
   readonly ending: Ending | null;
@@ -126,11 +126,12 @@ export type LoopAction =
   /** Ends the run with a failure instead of a decision of the loop. */
   | { readonly kind: 'break-off'; readonly outcome: Outcome };
 
-/** All inputs of the next decision. `cancelled` and `endingBy` replace the corresponding fields of `run`. */
+/** All inputs of the next decision. */
 export interface LoopSituation extends Situation<Task> {
   readonly known: LoopFacts;
+  /** True if the run is cancelled; replaces the field of `run`. */
   readonly cancelled: boolean;
-  /** The person who asked to end this run only, after its iteration; null if nobody did. */
+  /** The person who asked to end this run only, after its iteration; null if nobody did. Orders come first. */
   readonly endingBy: string | null;
   /** The head and the hash of the verify commands. */
   readonly head: VerificationSubject;
@@ -157,16 +158,16 @@ export function decideLoopAction(situation: LoopSituation): LoopAction {
 function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const { known, state, run, now } = situation;
   const { task } = step;
-  // At its beginning, a run has already obeyed every order.
+  // At its beginning, a run has already obeyed every order, so it asks only after an iteration.
   if (run.iterations > 0 && known.orders === null) return { kind: 'ask-orders' };
-  // The gate has just looked up people's changes.
+  // The gate has just looked up people's changes, so a run looks again only after an iteration or a minute.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
-  // A finished task may become done without a call.
+  // A finished task may become done without a call, so its verification comes first.
   const action = listUnverifiedTasks(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
   if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
-  // The failures of the last iterations may be those of the base.
+  // The failures of the last iterations may be those of the base, so the base is verified again.
   const doubtsBase = run.iterations > 0 && state.baseVerification === null && !known.isBaseVerified;
   if (doubtsBase && situation.policy.verifies) return { kind: 'verify-base' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
@@ -176,8 +177,8 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
 function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): LoopAction {
   const { known, now, policy: own, unreserved } = situation;
   const { outcome } = ending;
-  // If the run can ask for more after a limit, only the user's policy bounds it. The time spent in earlier waits still
-  // counts.
+  // If the run can ask for more after a limit, only the user's policy bounds it. Its time limits stay, because they
+  // already include earlier waits.
   const { maxRunMs, maxWaitMs } = own;
   const asks = unreserved !== null && own.onLimit === 'wait';
   const policy = asks ? { ...unreserved, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
@@ -185,7 +186,7 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Loo
   const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundAfterWait(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
   if (run.stoppedBy !== null) return endAfterVerification(situation, ending, null);
-  // The reservation's window may have ended before the first call.
+  // The reservation's window may have ended before the first call, so a run without calls may ask for more as well.
   const mayGrow = !known.hasAskedForMore && own.maxIterations < policy.maxIterations;
   if (mayGrow && isHeldByReservation(outcome, moment)) return { kind: 'ask-for-more', ending };
   return endAfterVerification(situation, ending, skippedBy);
@@ -206,7 +207,7 @@ function dueHeadVerification(
 ): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
   const finished = listVerifiedTasks(state, outcome?.kind === 'complete');
-  // An earlier run that was stopped may have left proofs unfinished.
+  // An earlier run that was stopped may have left proofs unfinished, which only another verification completes.
   const lacksProof =
     state.lastRun?.outcome !== 'complete' &&
     Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isProofCutOff(proof));
@@ -221,8 +222,8 @@ function dueHeadVerification(
 }
 
 /**
- * True if a run waits instead of parking: the policy says so or a step's circuit is open only briefly, and time for a
- * call remains afterwards. A run that can ask for more passes its policy without the reservation's bounds.
+ * Returns true if a run waits instead of parking: the policy says so or a step's circuit is open only briefly, and time
+ * for a call remains afterwards. A run that can ask for more passes its policy without the reservation's bounds.
  */
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
   return (
@@ -261,6 +262,6 @@ export function stopBeforeWork(
     (hasUnpostedAnswers && step.outcome.kind === 'blocked')
   )
     return null;
-  // A run that waits keeps its lane.
+  // A run that waits keeps its lane, so it begins and waits there.
   return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
 }

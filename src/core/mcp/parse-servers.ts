@@ -12,10 +12,11 @@ import { capText, namesOf, toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type McpServer, parseValueParts, findVariablesIn } from './values.ts';
 
-/** A server's address; `path` is everything after the host. */
+/** A server's address. */
 interface McpAddress {
   readonly secure: boolean;
   readonly target: HostAndPort;
+  /** Everything after the host. */
   readonly path: string;
 }
 
@@ -161,7 +162,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
     kind: 'command',
     name,
     tools,
-    command: commandOf(reading),
+    command: parseCommandField(reading),
     args: listOf('args', reading).map((value, index) => checkValue(value, `.args[${String(index)}]`, reading)),
     env: pairsOf('env', reading),
   };
@@ -174,13 +175,13 @@ function toolsOf(reading: Reading): readonly string[] {
   return [...new Set(tools)];
 }
 
-function commandOf(reading: Reading): string {
+function parseCommandField(reading: Reading): string {
   const command = z.string().safeParse(reading.given['command']);
   if (!command.success || command.data === '') {
     reading.wrong('', 'has no `command` and no `url`: give it one of the two');
     return '';
   }
-  // Writing a whole command line here is a common mistake.
+  // Writing a whole command line here is a common mistake, so it gets a message of its own.
   if (/\s/.test(command.data))
     reading.wrong(
       '.command',
@@ -205,7 +206,7 @@ function urlOf({ given, wrong }: Reading): string {
     return '';
   }
   const address = parseMcpAddress(url.data);
-  // The part after the host may contain a secret.
+  // The part after the host may contain a secret, so it is not shown.
   const where = quoteValue(url.data.replace(/[?#].*$/s, ''));
   if (address === null) wrong('.url', `${where} is not an address such as https://mcp.example.com/mcp`);
   else if (!address.secure && !isLoopback(address.target))

@@ -19,10 +19,11 @@ export interface CommandServer extends Named {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A server at an address. Its `url` names no variables. */
+/** A server at an address. */
 export interface RemoteServer extends Named {
   readonly kind: 'remote';
   readonly transport: 'http' | 'sse';
+  /** The address, which names no variables. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -102,12 +103,10 @@ export function describeVariableProblems(
   return [...new Set(problems)];
 }
 
-/**
- * Servers in one agent's form. `unmapped` are sentences about servers that are left out because the agent cannot
- * represent them.
- */
+/** Servers in one agent's form. */
 export interface MappedServers<Own> {
   readonly own: Own;
+  /** Sentences about servers that are left out because the agent cannot represent them. */
   readonly unmapped: readonly string[];
 }
 

@@ -6,7 +6,8 @@ import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
 /**
- * True if the run ended because the agent claimed completion repeatedly. A prompt cannot be completed in any other way.
+ * Returns true if the run ended because the agent claimed completion repeatedly. A prompt cannot be completed in any
+ * other way.
  */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {
   return kind === 'complete' && reason !== 'plan_complete';

@@ -8,7 +8,7 @@ type Texts = Readonly<Record<string, string>>;
 
 /** Specifications that belong to every prompt, even if it does not name them. */
 const SPECIFICATIONS: readonly string[] = ['specs/**', '.ralph/specs/**', '.ralph/SPECS_INDEX.md'];
-/** Maximum number of named documents that count. */
+/** Maximum number of named documents that are read. */
 const MAX_NAMED = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_TITLE_CHARS = 120;
@@ -21,7 +21,7 @@ export function listPromptFiles(promptFile: string): readonly string[] {
 }
 
 /**
- * Returns the files that can be the prompt, and another Ralph's root files, without which `ROOT_PROMPTS` do not count.
+ * Returns the files that can be the prompt, and another Ralph's root files, without which `ROOT_PROMPTS` are ignored.
  */
 function promptCandidates(promptFile: string): readonly string[] {
   return [...new Set([promptFile, ...PROMPT_PLACES, ...ROOT_LOOP, ...ROOT_PROMPTS])];
@@ -36,7 +36,8 @@ export function findNamedDocuments(texts: Texts, promptFile: string): readonly s
   if (prompt === null) return [];
   const found = [...prompt.text.matchAll(DOCUMENT)].flatMap(([, name = '']) => {
     const path = name.replace(/^(?:@?\.\/|@(?=[^/]*\/))/, '');
-    // `@specs/api.md` is a way to reference a file, but a root file may really be called `@AGENT.md`.
+    // `@specs/api.md` is a way to reference a file, but a root file may really be called `@AGENT.md`, so both names are
+    // tried.
     return path.startsWith('@') ? [path, path.slice(1)] : [path];
   });
   return [...new Set(found)].filter((path) => isDocument(path, texts)).slice(0, MAX_NAMED);
@@ -98,7 +99,7 @@ export function createPromptTask(
     comments: [],
     priority: 1,
     dependsOn: [],
-    // Listed tasks come first and never wait for an open-ended task.
+    // Listed tasks come first and never wait for an open-ended task, so it is optional.
     optional: true,
     obstacle: null,
   };

@@ -21,10 +21,12 @@ export const LEFT_CIRCUIT_PATHS: readonly string[] = ['.ralph/.circuit_breaker_s
 /** Maximum size in bytes; other Ralphs write a few hundred. */
 export const MAX_LEFT_CIRCUIT_BYTES = 16 * 1024;
 
-/** Another Ralph's circuit file. `text` is at most its last 16 KiB; `hash` is the hash of `text`. */
+/** Another Ralph's circuit file. */
 export interface LeftCircuit {
   readonly path: string;
+  /** The last 16 KiB of the file at most. */
   readonly text: string;
+  /** Hash of `text`. */
   readonly hash: string;
 }
 
@@ -37,8 +39,8 @@ const leftSchema = z.object({
 
 /**
  * Honours a circuit that another Ralph left open: the lane's own circuit opens as of the same instant, so that it cools
- * down and is probed as usual. Each such file counts once; an unreadable file counts as an open circuit that is due for
- * a probe. `warning` is a sentence for people, or null if nothing changes.
+ * down and is probed as usual. Each such file is honoured once; an unreadable file counts as an open circuit that is
+ * due for a probe. `warning` is a sentence for people, or null if nothing changes.
  */
 export function honourLeftCircuit(
   state: LaneState,

@@ -32,24 +32,23 @@ export interface QueueNow {
   /** Number of machines for lanes other than the queue. */
   readonly maxBeside: number;
   /**
-   * Maximum number of new lanes. Some may wait for a machine, except while other runs use machines too, or beside an
+   * Maximum number of new lanes. Some may wait for a machine, except while other runs use machines too, or next to an
    * urgent lane, which leaves the queue a small share.
    */
   readonly maxNew: number;
 }
 
-/** A task that waits for a lane. `path` is a file that both touch; null if the files of either are unknown. */
+/** A task that waits for a lane. */
 export interface WaitingTask {
   readonly task: TaskId;
   readonly lane: LaneId;
+  /** A file that both touch; null if the files of either are unknown. */
   readonly path: string | null;
 }
 
-/**
- * The queue's own lane, the continued and new lanes beside it, and the tasks that wait for one of these. `own` is null
- * if the whole queue waits for an urgent lane.
- */
+/** The lanes that work side by side, and the tasks that wait for one of them. */
 export interface ChosenLanes {
+  /** The queue's own lane; null if the whole queue waits for an urgent lane. */
   readonly own: LaneFiles | null;
   readonly continued: readonly LaneFiles[];
   readonly begun: readonly LaneFiles[];
@@ -125,7 +124,7 @@ function ownLaneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
 function conflictOf(one: LaneFiles, other: LaneFiles): WaitingTask | null {
   const { lane: task } = one;
   const { lane } = other;
-  // A lane without work touches no files.
+  // A lane without work touches no files, so it conflicts with no other lane.
   if (one.files?.size === 0 || other.files?.size === 0) return null;
   if (one.files === null || other.files === null) return { task, lane, path: null };
   const path = findSharedFile(one.files, other.files);

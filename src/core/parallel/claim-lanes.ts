@@ -57,8 +57,8 @@ export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<re
 }
 
 /**
- * Returns the record of an issue's lane, marked as unfinished until its work is published. The issue has left the queue
- * for its own branch, so that a killed run would otherwise leave it to no lane.
+ * Returns the record of an issue's lane, marked as unfinished until its work is published. Without the mark, no lane
+ * would continue the issue after a killed run, because it has left the queue for its own branch.
  */
 function leftUntilPublished(record: LaneRecord): LaneRecord {
   return record.goesOn === null && isIssueTask(record.lane) ? { ...record, goesOn: 'unfinished' } : record;

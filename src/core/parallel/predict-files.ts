@@ -30,13 +30,12 @@ const MAX_NAMESAKES = 5;
 /** Maximum number of files that define a mentioned symbol; a symbol with more definitions is ignored. */
 const MAX_DEFINITIONS = 3;
 
-/** Maximum number of files in a commit that counts; a larger commit does not show which files belong together. */
+/** Maximum number of files in a commit that is examined; a larger commit does not show which files belong together. */
 const MAX_FILES_OF_COMMIT = 50;
 
-/**
- * Minimum number of commits that change two related files, and their minimum share of the commits of one of the files.
- */
+/** Minimum number of commits that change two related files. */
 const MIN_COMMON_COMMITS = 3;
+/** Minimum share of these commits in all commits of one of the files. */
 const MIN_CONFIDENCE = 0.5;
 
 /**
@@ -114,7 +113,8 @@ function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string):
       MAX_NAMESAKES,
     );
   }
-  // A word with a dot that matches no file is a property or a host.
+  // A word with a dot that matches no file is a property or a host, so it is not compared with file names without their
+  // ending.
   return unlessAmbiguous(
     byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])),
     MAX_NAMESAKES,

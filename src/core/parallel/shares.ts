@@ -10,13 +10,15 @@ const ASSUMED_COST_USD = 0.5;
 const MIN_CALLS_AFTER_WAIT = 3;
 
 /**
- * One lane's share of a run's limits: lane number `at` (from 0) of `of` lanes, of which `atOnce` work at the same time.
- * The first lane gets the share of one machine, and the others divide the rest, so that lanes that wait for a machine
- * take nothing from the queue.
+ * One lane's share of a run's limits. The first lane gets the share of one machine, and the others divide the rest, so
+ * that lanes that wait for a machine take nothing from the queue.
  */
 export interface LaneShare {
+  /** Number of the lane, from 0. */
   readonly at: number;
+  /** Number of lanes. */
   readonly of: number;
+  /** Number of lanes that work at the same time. */
   readonly atOnce: number;
 }
 
@@ -63,7 +65,7 @@ export function countAffordableLanes(
   },
 ): number {
   const { windows, policy, costOfCallUsd, atOnce } = budget;
-  const free = planReservation({ ...NOBODY, tasks: [] }, windows, policy);
+  const free = planReservation({ ...UNUSED_FIELDS, tasks: [] }, windows, policy);
   const calls = Math.min(
     policy.maxIterations,
     free.calls / policy.callsPerIteration,
@@ -108,4 +110,4 @@ function fractionOf({ at, of, atOnce }: LaneShare): number {
   return at === 0 ? first : (1 - first) / (of - 1);
 }
 
-const NOBODY = { runTag: '', lane: '', runUrl: '', runId: '', runAttempt: 1, expiresAt: 0 };
+const UNUSED_FIELDS = { runTag: '', lane: '', runUrl: '', runId: '', runAttempt: 1, expiresAt: 0 };

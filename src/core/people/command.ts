@@ -6,7 +6,7 @@ import { isAlmostName, findNearest } from '../text/nearest.ts';
 /** The beginning of every comment by Ralph, so that Ralph recognizes its comments by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
 
-/** True if a comment claims to be Ralph's. The caller must check its author. */
+/** Returns true if a comment claims that Ralph wrote it. The caller must check its author. */
 export function isOwnComment(text: string): boolean {
   return text.trimStart().startsWith(OWN_COMMENT_MARKER);
 }
@@ -72,7 +72,7 @@ export function parseCommand(text: string): RalphCommand {
 
 /**
  * Parses the command or request at the beginning of a comment; null if there is none. Unknown commands are returned as
- * well. A mention of the account `bot` works like `/ralph`; if `bot` is null, no mention counts.
+ * well. A mention of the account `bot` works like `/ralph`; if `bot` is null, mentions are ignored.
  */
 export function parseCommandComment(text: string, bot: string | null = null): RalphCommand | null {
   const words = wordsTo(RALPH, text) ?? (bot === null ? null : wordsTo(mentionOf(bot), text));

@@ -8,29 +8,29 @@ interface Person {
   readonly kind: 'user' | 'bot';
 }
 
-/** A comment from GitHub as raw text of strangers. `edited` is its last change; null if it was never changed. */
+/** A comment from GitHub as raw text of strangers. */
 export interface RawComment<Account extends Person> {
   readonly by: Account | null;
   readonly body: string;
   readonly at: number;
+  /** The last change; null if the comment was never changed. */
   readonly edited: { readonly by: Account | null; readonly at: number } | null;
   /** True if people hid the comment (spam, outdated, resolved …). */
   readonly minimized: boolean;
 }
 
-/** The comments of an issue, oldest first; comments after `until` count only if the work was requested again. */
+/** The comments of an issue, oldest first. */
 export interface Discussion<Account extends Person> {
   readonly number: number;
+  /** Instant after which comments are read only if the work was requested again. */
   readonly until: number;
   readonly comments: readonly RawComment<Account>[];
 }
 
-/**
- * The comments that the agent may read, oldest first; `unseen` counts the removed characters that a reader would not
- * see.
- */
+/** The comments that the agent may read, oldest first. */
 export interface ReadableComments {
   readonly comments: readonly TaskComment[];
+  /** Number of removed characters that a reader would not see. */
   readonly unseen: number;
 }
 
@@ -82,7 +82,9 @@ export function* selectReadableComments<Account extends Person>(
     return edited === null || edited.at <= cutoff || (yield* isTrusted(edited.by));
   }
 
-  /** Returns the instant up to which comments count: the approval, or a later command by a person with permission. */
+  /**
+   * Returns the instant up to which comments are read: the approval, or a later command by a person with permission.
+   */
   function* lastAsked(comments: readonly RawComment<Account>[], until: number): Asking<Account, number> {
     for (const { by, body, at, edited } of comments.toReversed()) {
       if (at <= until) break;

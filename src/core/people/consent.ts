@@ -3,11 +3,9 @@ import type { Approval } from '../tasks/task.ts';
 import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, isSameLabel } from './labels.ts';
 
-/**
- * An action on an issue; `by` is null if GitHub does not name the account. Instants are in ms; GitHub cuts them to
- * whole seconds.
- */
+/** An action on an issue. Instants are in ms; GitHub cuts them to whole seconds. */
 interface Act<Account> {
+  /** The account; null if GitHub does not name it. */
   readonly by: Account | null;
   readonly at: number;
 }
@@ -35,7 +33,7 @@ interface ConsentQuestion<Account> {
   readonly demands: readonly string[];
   /** Hash of the current text. */
   readonly text: string;
-  /** The text that was last approved and when the work was asked for; null if not known. */
+  /** The text that was last approved and the instant at which the work was asked for; null if not known. */
   readonly approved: Pick<Approval, 'text' | 'at'> | null;
   readonly isTrusted: (account: Account) => boolean;
   /** Instant in ms. */
@@ -88,7 +86,7 @@ export function withGrant(
   const ofLabel = history.labelings.filter(isTask);
   const [made = null, ...later] = ofLabel;
   // A grant replaces only a first label that Ralph added; one that a person added stays. A cut history does not show
-  // who added the first label.
+  // who added the first label, so then the grant replaces none.
   const isReplaceable = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
   if (grant === undefined) return history;
   const { by, at, isRequest } = grant;
@@ -96,7 +94,8 @@ export function withGrant(
   const counts =
     isRequest === true
       ? since.length <= 1 &&
-        // Ralph may add the label with a person's token. In a cut history, a removal before it may be missing.
+        // Ralph may add the label with a person's token, so a single label by anybody is accepted. In a cut history, a
+        // removal before it may be missing, so only a label by a bot is.
         since.every((act) => act.kind === 'labeled' && (act.by?.kind === 'bot' || !history.truncated))
       : later.length === 0 && isReplaceable && !history.truncated;
   if (!counts) return history;
@@ -112,8 +111,8 @@ export function withGrant(
 const SHOWN_EDITS = 50;
 
 /**
- * Assumed maximum lead of this machine's clock over GitHub's, in ms. Edits up to this long before an approval that
- * follows a query count as made after it.
+ * Assumed maximum lead of this machine's clock over the clock of GitHub, in ms. Edits up to this long before an
+ * approval that follows a query count as made after it.
  */
 const CLOCK_SLACK_MS = 600_000;
 
@@ -191,9 +190,9 @@ export function listAccountsToLookUp<Account>({
 }
 
 /**
- * Returns groups of acts that request the work; a group counts only if trusted accounts performed all of its acts. One
- * group is the act that added the label. The other is the newest act that met a demand of the query, because only that
- * act made the issue a task.
+ * Returns groups of acts that request the work; a group is accepted only if trusted accounts performed all of its acts.
+ * One group is the act that added the label. The other is the newest act that met a demand of the query, because only
+ * that act made the issue a task.
  */
 function requestsInHistory<Account>(
   history: ConsentHistory<Account>,
@@ -208,7 +207,7 @@ function requestsInHistory<Account>(
     .toSorted(byTime);
   const last = given.at(-1);
   const isProject = last?.what === PROJECT;
-  // Project events do not name their project, so they count only if trusted accounts caused all of them.
+  // Project events do not name their project, so they are accepted only if trusted accounts caused all of them.
   const ofQuery =
     last === undefined || (isProject && history.truncated)
       ? []
@@ -225,7 +224,7 @@ function byTime(one: Pick<Act<unknown>, 'at'>, other: Pick<Act<unknown>, 'at'>):
 
 /**
  * Returns the event that added the current task label. Adding a label that is already present creates no event, so the
- * newest event counts.
+ * newest event decides.
  */
 function currentLabeling<Account>({ labelings }: ConsentHistory<Account>, taskLabel: string): Act<Account> | null {
   const newest = labelings.filter(({ label }) => isSameLabel(label, taskLabel)).at(-1);
@@ -246,14 +245,13 @@ function mayHideEdits<Account>({ edits, truncated }: ConsentHistory<Account>, si
   return truncated && since.length > 0 && !showsOlder;
 }
 
-/**
- * An issue that waits for the label to be added again. `by` added it before; `editor` is null if GitHub does not name
- * the editor.
- */
+/** An issue that waits for the label to be added again. */
 export interface ApprovalNotice {
   readonly issue: number;
   readonly labels: readonly string[];
+  /** The account that added the label before. */
   readonly by: string;
+  /** The account that changed the text; null if GitHub does not name it. */
   readonly editor: string | null;
   readonly at: number;
 }

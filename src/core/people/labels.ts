@@ -48,7 +48,7 @@ export function planLabelOf(taskLabel: string): string {
   return `${taskLabel}:plan`;
 }
 
-/** Compares label names without case, as GitHub does. */
+/** Returns true if two label names are equal without case, as GitHub compares them. */
 export function isSameLabel(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
@@ -58,7 +58,7 @@ export function hasLabel(labels: readonly string[], name: string): boolean {
   return labels.some((label) => isSameLabel(label, name));
 }
 
-/** True if the labels say that the issue waits for approval. */
+/** Returns true if the labels say that the issue waits for approval. */
 export function waitsForApproval(labels: readonly string[]): boolean {
   return hasLabel(labels, NOTICE_LABEL);
 }
@@ -113,7 +113,7 @@ function similarLabel(taskLabel: string, labels: readonly string[]): string | nu
 }
 
 /**
- * Returns true if the wanted label contains this name. Names of fewer than four characters do not count, because too
+ * Returns true if the wanted label contains this name. Names of fewer than four characters are ignored, because too
  * many labels contain them.
  */
 function isPartOfLabel(name: string, wanted: string): boolean {

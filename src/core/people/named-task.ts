@@ -30,7 +30,7 @@ export function nameReferenceById(id: TaskId): TaskReference {
   return { id, name: /^(?:prd|beads)-(.+)$/.exec(id)?.[1] ?? nameOfTaskId(id) };
 }
 
-/** Finds the task that a person named. If several entries have the same id, the first counts. */
+/** Finds the task that a person named. If several entries have the same id, the first is used. */
 export function findTaskByName(given: string, tasks: readonly TaskReference[]): NameMatch {
   const known = [...new Map(tasks.toReversed().map((task) => [task.id, task])).values()].toReversed();
   const called = known.filter(({ name }) => name === given);

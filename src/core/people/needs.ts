@@ -18,7 +18,7 @@ import {
 
 type NotifiedLane = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals' | 'redBase'>;
 
-/** The end of a run on its lane. `pullRequest` is the number of the open pull request. */
+/** The end of a run on its lane. */
 export interface LaneEnd {
   readonly lane: LaneId;
   readonly startedAt: number;
@@ -27,6 +27,7 @@ export interface LaneEnd {
   readonly after: NotifiedLane;
   readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
   readonly outcome: Outcome;
+  /** Number of the open pull request; null if there is none. */
   readonly pullRequest: number | null;
   /** True if the run added commits to its branch. */
   readonly addedWork: boolean;
@@ -103,7 +104,7 @@ export function listNeedsAtRest({ lane, state, tasks, outcome, maxRounds }: Lane
   return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
-/** Returns the needs that this run's outcome shows to be resolved, on whichever lane they arose. */
+/** Returns the needs that this run's outcome shows to be resolved, regardless of the lane on which they arose. */
 export function listResolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
   const waiting: Need = { kind: 'waiting_for_review', about: subjectOfLane(lane) };
@@ -115,14 +116,14 @@ export function listResolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'out
   ];
 }
 
-/** True if people were notified that the lane's pull request is ready with its current content. */
+/** Returns true if people were notified that the lane's pull request is ready with its current content. */
 export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notified'>): boolean {
   return notified.some(({ kind, about }) => kind === 'ready' && about === subjectOfLane(lane));
 }
 
 /**
- * True if one more notifying comment may be written now. `given` lists the instants of earlier ones, which may be in
- * the future if the clock was turned back.
+ * Returns true if one more notifying comment may be written now. `given` lists the instants of earlier ones, which may
+ * be in the future if the clock was turned back.
  */
 export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
@@ -154,7 +155,7 @@ function hasLostAutoMerge({ feedback: { overtaken } }: NotifiedLane): boolean {
   return overtaken !== null && (overtaken.autoMerge || overtaken.queued);
 }
 
-/** Returns the feedback tasks whose last round ended in this run, whatever its result. */
+/** Returns the feedback tasks whose last round ended in this run, with any result. */
 function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
   const earlier = outOfRoundsTasks(before, maxRounds);
   return outOfRoundsTasks(after, maxRounds).filter((id) => !earlier.includes(id));
@@ -189,7 +190,7 @@ function laneKindOf(
       // This includes a circuit that tripped earlier, when nobody could be notified.
       return outcome.reason === 'circuit_open' ? outcome.reason : outcome.kind;
     case 'failed':
-      // Repeated failures have opened the circuit: runs pay for calls whose work is lost.
+      // Repeated failures have opened the circuit, so people are notified: runs pay for calls whose work is lost.
       return outcome.reason === 'configuration' ? 'configuration' : circuit.kind === 'open' ? 'circuit_open' : null;
     case 'idle':
       return outcome.reason === 'waiting_for_review' ? outcome.reason : null;
@@ -226,7 +227,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
     case 'auto_merge_off':
       if (pullRequest !== thread) return 'pull_request_over';
-      // Auto-merge was enabled again and then disabled once more.
+      // Auto-merge was enabled again and then disabled once more, so the earlier notification is obsolete.
       if (at < (after.feedback.overtaken?.at ?? 0)) return 'more_work';
       return hasLostAutoMerge(after) ? null : 'works_again';
     case 'waiting_for_review':
@@ -243,7 +244,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       // The answer still needs a person, even if a person's push has reset the rounds.
       if (item.answer?.kind === 'given-up') return null;
       if (!isOutOfRounds(item, end.maxRounds)) return 'goes_on';
-      // The answer stands: nobody has repeated the request since.
+      // The answer stands, because nobody has repeated the request since.
       return item.answer !== null && at < startedAt ? 'done' : null;
     }
     default: {

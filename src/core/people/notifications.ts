@@ -59,9 +59,10 @@ export const notificationSchema = z.object({
 /** A comment by which people were notified. */
 export type Notification = Immutable<z.infer<typeof notificationSchema>>;
 
-/** The notifications in a lane's state; `notifiedAt` are the instants of the last comments. */
+/** The notifications in a lane's state. */
 export interface NotificationMemory {
   readonly notified: readonly Notification[];
+  /** Instants of the last comments. */
   readonly notifiedAt: readonly number[];
 }
 

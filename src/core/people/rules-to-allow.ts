@@ -60,9 +60,9 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
   const [program = '', next] = words;
   const name = program.replace(/^.*\//, '');
   if (!/^[\w./-]{1,60}$/.test(program) || SHELLS.has(name)) return null;
-  // `env` alone prints variables; with arguments it runs any program.
+  // `env` alone prints variables; with arguments it runs any program, so no rule is suggested.
   if (name === 'env' && next !== undefined) return null;
-  const command = allowed.some((rule) => covers(rule, part)) ? null : commandOf(words, name);
+  const command = allowed.some((rule) => covers(rule, part)) ? null : identifyCommand(words, name);
   return command === null ? null : `Bash(${command}:*)`;
 }
 
@@ -70,7 +70,7 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
  * Returns the words that identify a command: `git push` for `git push origin`, `git -C app push` for `git -C app push`,
  * `python -m pytest`; null if they contain special characters.
  */
-function commandOf(words: readonly string[], name: string): string | null {
+function identifyCommand(words: readonly string[], name: string): string | null {
   const first = WITH_SUBCOMMANDS.has(name) ? behindOptions(words, 1) : words[1] === '-m' ? 2 : 0;
   const runs = RUNS.test(words[first] ?? '');
   const at = runs ? behindOptions(words, first + 1) : first;

@@ -60,7 +60,7 @@ export function withdrawTasks<T extends QueuedTask>(
   return ids.size === 0 ? tasks : tasks.map((task) => (ids.has(task.id) ? { ...task, obstacle: 'withdrawn' } : task));
 }
 
-/** True if people took back every task that the run could have worked on. */
+/** Returns true if people took back every task that the run could have worked on. */
 export function isAllWithdrawn(tasks: readonly QueuedTask[]): boolean {
   return tasks.length > 0 && tasks.every(isWithdrawn);
 }
@@ -71,8 +71,8 @@ export function isWithdrawn({ obstacle }: Pick<QueuedTask, 'obstacle'>): boolean
 }
 
 /**
- * Returns the state after people took tasks back: none of these tasks counts as done by this run. Their usage still
- * counts.
+ * Returns the state after people took tasks back: none of these tasks counts as done by this run. Their usage stays
+ * booked.
  */
 export function unclaimTasks(
   state: LaneState,

@@ -34,7 +34,7 @@ interface NamedFile {
 /** A step whose files have not been read yet. */
 export interface PlannedStep {
   readonly step: Step;
-  /** null if the step uses the run's prompt. */
+  /** The file with the step's own prompt; null if the step uses the run's prompt. */
   readonly prompt: NamedFile | null;
   readonly marker: NamedFile | null;
 }

@@ -7,14 +7,14 @@ import { type ReviewHold, REVIEW_PROMPT } from './review.ts';
 interface Common {
   /** Name, unique within the pipeline. */
   readonly name: string;
-  /** null for the timeout of an agent call. */
+  /** Time limit of the step in ms; null for the timeout of an agent call. */
   readonly timeoutMs: number | null;
   readonly maxRetries: number;
-  /** Delay before the first retry; it doubles with each retry. */
+  /** Delay in ms before the first retry; it doubles with each retry. */
   readonly retryDelayMs: number;
   /** True if a failure of the step neither ends the iteration nor keeps its tasks from being done. */
   readonly continueOnError: boolean;
-  /** null if the step is tried in every iteration. */
+  /** Thresholds of the step's circuit; null if the step is tried in every iteration. */
   readonly breaker: StepThresholds | null;
 }
 
@@ -25,12 +25,10 @@ export interface StepThresholds {
   readonly resetAfterMs: number;
 }
 
-/**
- * A file that marks a step as already run. The lane remembers only its name; `isOnBase` is true if the base branch has
- * it.
- */
+/** A file that marks a step as already run. The lane remembers only its name. */
 interface Marker {
   readonly file: string;
+  /** True if the base branch has the file. */
   readonly isOnBase: boolean;
 }
 
@@ -42,13 +40,13 @@ export interface AgentStep extends Common {
   readonly review: { readonly hold: ReviewHold } | null;
   /** The step's own prompt from the base branch; null for the run's prompt. */
   readonly prompt: { readonly path: string; readonly text: string } | null;
-  /** null for the run's model. */
+  /** The step's own model; null for the run's model. */
   readonly model: string | null;
-  /** null for the run's rules. */
+  /** The step's own tool rules; null for the run's rules. */
   readonly allowedTools: readonly string[] | null;
   /** `continue`: the step continues the lane's conversation; `fresh`: each call begins a new one. */
   readonly session: 'continue' | 'fresh';
-  /** null if the step runs in every iteration. */
+  /** The marker of a step that runs once; null if the step runs in every iteration. */
   readonly marker: Marker | null;
 }
 
@@ -78,11 +76,11 @@ export interface Pipeline {
   /** Path of the file that the pipeline was read from. */
   readonly file: string;
   readonly steps: readonly Step[];
-  /** 0 if the file sets no limit. */
+  /** Maximum number of iterations on a task; 0 if the file sets no limit. */
   readonly maxIterationsPerTask: number;
 }
 
-/** The files that may contain a pipeline; the first one with steps counts. */
+/** The files that may contain a pipeline; the first one with steps is used. */
 export const PIPELINE_FILES = [
   '.ralph/config.json',
   '.ralph/configs/default.json',
@@ -90,7 +88,7 @@ export const PIPELINE_FILES = [
   'config.yaml',
 ] as const;
 
-/** True if other tools use a file of this name as well, so that its content must show that it is a pipeline. */
+/** Returns true if other tools use a file of this name as well, so that its content must show that it is a pipeline. */
 export function isSharedFileName(file: string): boolean {
   return file === 'config.yaml';
 }

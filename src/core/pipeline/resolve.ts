@@ -22,7 +22,7 @@ export function problemsOfPipeline(file: string, parsed: Readable, base: BaseTex
   const known = parsed.kind === 'wrong' ? parsed.problems : [];
   const isKnown = ({ at }: PipelineProblem): boolean =>
     known.some((problem) => problem.at?.line === at?.line && problem.at?.column === at?.column);
-  // A prompt that is also a step's marker is already reported at the same position.
+  // A prompt that is also a step's marker is already reported at the same position, so it is not reported twice.
   const ofPrompts = parsed.steps.flatMap((step) => promptProblem(step, base)).filter((problem) => !isKnown(problem));
   return formatPipelineProblems(file, [...known, ...ofPrompts]);
 }

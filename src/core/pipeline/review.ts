@@ -46,7 +46,7 @@ export const reviewSchema = z.object({
   hold: z.enum(reviewHolds),
   /** The reason why the findings are not known; null if they are. */
   unreadable: z.string().nullable(),
-  /** The worst first. */
+  /** The findings that are kept, the worst first. */
   findings: z.array(findingSchema).max(MAX_FINDINGS),
   /** Number of further findings. */
   more: countSchema,
@@ -63,7 +63,7 @@ export function createUnreadableReview(by: Pick<ReviewResult, 'agent' | 'hold'>,
 }
 
 /**
- * Parses the findings in a final message; accepts any text. All lists of findings in the message count, so that a
+ * Parses the findings in a final message; accepts any text. All lists of findings in the message are read, so that a
  * quoted list cannot hide the agent's own.
  */
 export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: string): ReviewResult {
@@ -134,7 +134,7 @@ function afterObject(text: string, start: number): number {
   return 0;
 }
 
-/** True if the task is not done because of this review. An unreadable review holds the task as well. */
+/** Returns true if the task is not done because of this review. An unreadable review holds the task as well. */
 export function isHeldBy({ hold, unreadable, holding }: ReviewResult): boolean {
   return hold !== 'none' && (unreadable !== null || holding > 0);
 }

@@ -37,7 +37,7 @@ export interface Attempt {
   readonly isWorthAnother: boolean;
 }
 
-/** Maximum delay reached by doubling; a longer initial delay stays as it is. */
+/** Maximum delay in ms reached by doubling; a longer initial delay stays unchanged. */
 const MAX_DOUBLED_DELAY_MS = 30_000;
 
 const AT_LIMIT = "the provider's usage limit is reached";
@@ -51,11 +51,11 @@ export interface StepOutput {
   readonly end: AgentEnd;
   readonly outputChars: number;
   readonly fencedBlock: boolean;
-  /** See `AgentRun`. */
+  /** MCP servers whose tools the agent lacked, see `AgentRun`. */
   readonly failedServers: readonly string[];
   /**
-   * True if only the call's usage counts for the iteration: for a review whose failure does not end the run, and for a
-   * failed call of a step's own agent.
+   * True if the iteration uses only the call's usage: for a review whose failure does not end the run, and for a failed
+   * call of a step's own agent.
    */
   readonly isUsageOnly?: boolean;
 }
@@ -126,22 +126,22 @@ export function joinOutputs(
   };
 }
 
-/** Joins a failed call with its repetition and adds up their usage. Denials of the failed call do not count. */
+/** Joins a failed call with its repetition and adds up their usage. Denials of the failed call are dropped. */
 export function joinRepetition<Call extends StepOutput>(failed: StepOutput, again: Call): Call {
   return { ...again, analysis: { ...again.analysis, ...usageOf([failed.analysis, again.analysis]) } };
 }
 
 function usageOf(analyses: readonly Analysis[]): Pick<Analysis, 'turns' | 'tokens' | 'outputTokens' | 'costUsd'> {
   return {
-    turns: sumOf(analyses.map(({ turns }) => turns)),
-    tokens: sumOf(analyses.map(({ tokens }) => tokens)),
-    outputTokens: sumOf(analyses.map(({ outputTokens = null }) => outputTokens)),
-    costUsd: sumOf(analyses.map(({ costUsd }) => costUsd)),
+    turns: sumKnown(analyses.map(({ turns }) => turns)),
+    tokens: sumKnown(analyses.map(({ tokens }) => tokens)),
+    outputTokens: sumKnown(analyses.map(({ outputTokens = null }) => outputTokens)),
+    costUsd: sumKnown(analyses.map(({ costUsd }) => costUsd)),
   };
 }
 
 /** Adds up the known amounts; null if none is known. */
-function sumOf(amounts: readonly (number | null)[]): number | null {
+function sumKnown(amounts: readonly (number | null)[]): number | null {
   const known = amounts.filter((amount) => amount !== null);
   return known.length === 0 ? null : known.reduce((sum, amount) => sum + Math.max(0, amount), 0);
 }

@@ -11,7 +11,7 @@ import { isHeldBy, type ReviewResult, reviewSchema } from './review.ts';
 const stepCircuitSchema = z.object({
   /** Number of failures in a row, up to the newest run. */
   failures: countSchema,
-  /** null if the circuit is closed. */
+  /** Instant at which the circuit opened; null if it is closed. */
   openedAt: instantSchema.nullable(),
 });
 
@@ -41,8 +41,9 @@ export const stepRecordSchema = z.object({
   /** True if the step changed the content of the work tree. */
   changed: z.boolean(),
   calls: z.array(callUsageSchema),
-  /** The refused tool calls of the step's agent. `allowedTools` are the step's own rules, null for the run's rules. */
+  /** The refused tool calls of the step's agent. */
   denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
+  /** The step's own tool rules; null for the run's rules. */
   allowedTools: z.array(z.string()).nullable(),
   /** The marker that the step set; null if it set none. */
   marker: z.string().nullable(),
@@ -93,7 +94,7 @@ export function listHoldingReviews(steps: readonly StepRecord[]): ReturnType<typ
 
 /**
  * Returns why a step's own agent cannot be called until a person changes something; null if it can. Only required steps
- * and reviews that can hold a task count.
+ * and reviews that can hold a task are considered.
  */
 export function findStepRefusal(steps: readonly StepRecord[]): string | null {
   const refused = steps.find(
@@ -105,7 +106,7 @@ export function findStepRefusal(steps: readonly StepRecord[]): string | null {
     : `The agent ${refused.agent ?? ''} of step ${refused.name} cannot work: ${completeSentence(refused.refused?.why ?? '')} Check its key, its credit and its model, then run again.`;
 }
 
-/** True if a call of a step has no known cost, except one that ended before it reported anything. */
+/** Returns true if a call of a step has no known cost, except one that ended before it reported anything. */
 export function hasUnpricedCall(steps: readonly StepRecord[]): boolean {
   return steps.some(({ calls, agent }) => {
     const isMute = agent !== undefined && !AGENTS[agent].cost && !AGENTS[agent].tokens;
@@ -113,12 +114,12 @@ export function hasUnpricedCall(steps: readonly StepRecord[]): boolean {
   });
 }
 
-/** True if any agent was called. */
+/** Returns true if any agent was called. */
 export function hasCalledAgent(steps: readonly StepRecord[]): boolean {
   return countCallsIn(steps) > 0;
 }
 
-/** True if an agent changed content. Changes by commands are not progress, because they repeat. */
+/** Returns true if an agent changed content. Changes by commands are not progress, because they repeat. */
 export function hasAgentChangedContent(steps: readonly StepRecord[]): boolean {
   return steps.length === 0 || steps.some(({ kind, changed }) => kind === 'agent' && changed);
 }
@@ -162,9 +163,10 @@ const MAX_TAIL_CHARS = 400;
 
 const MAX_NOTED = 5;
 
-/** A finished step of this iteration; `message` is its agent's message, null if it has none. */
+/** A finished step of this iteration. */
 export interface EarlierStep {
   readonly record: Pick<StepRecord, 'name' | 'kind' | 'result' | 'tail'>;
+  /** The message of the step's agent; null if it has none. */
   readonly message: string | null;
 }
 
@@ -232,12 +234,11 @@ export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: stri
 
 type PipelinePolicy = Pick<Policy, 'agentSteps' | 'otherSteps'>;
 
-/**
- * An open circuit that makes iterations useless until `resumeAt`. `step` is the required step with that circuit; null
- * if there is none, but no agent step may run.
- */
+/** An open circuit that makes iterations useless. */
 export interface OpenSteps {
+  /** The required step with the circuit; null if there is none, but no agent step may run. */
   readonly step: string | null;
+  /** Instant from which an iteration is useful again. */
   readonly resumeAt: number;
 }
 

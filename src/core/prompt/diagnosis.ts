@@ -29,7 +29,8 @@ const HEADING =
 
 const rules: readonly Rule[] = [
   {
-    // Prompts forbid changes to these files in too many ways ("leave .ralph/ alone") to recognize each.
+    // Prompts forbid changes to these files in too many ways ("leave .ralph/ alone") to recognize each, so any mention
+    // is enough.
     isNeeded: (work) =>
       isListedInFile(work) &&
       work.aim !== 'once' &&
@@ -166,12 +167,11 @@ export const MAX_TAKEOVER_CHARS = 900;
 
 const MAX_WORDS_CHARS = 300;
 
-/**
- * The history for an agent that takes over a task. `from` is the agent that worked on it last; `text` contains words of
- * agents and must be shown as data.
- */
+/** The history for an agent that takes over a task. */
 export interface Takeover {
+  /** The agent that worked on the task last. */
   readonly from: AgentName;
+  /** The history with words of agents, which must be shown as data. */
   readonly text: string;
 }
 
@@ -199,7 +199,7 @@ export function describeTakeover(
   for (const entry of worked.reverse()) {
     const text = describeAttempt(entry);
     if (text.length + 1 > room) break;
-    // Entries are ordered oldest first, after the summary of the whole task.
+    // Entries are ordered oldest first, after the summary of the whole task, so each older one is inserted there.
     texts.splice(1, 0, text);
     room -= text.length + 1;
   }

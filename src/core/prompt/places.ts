@@ -11,19 +11,16 @@ export const PROMPT_PLACES: readonly string[] = [
 ];
 
 /**
- * The loop and the list of snarktank/ralph at the root. `ROOT_PROMPTS` count as prompts only if both of these files
- * exist.
+ * The loop and the list of snarktank/ralph at the root. `ROOT_PROMPTS` are prompts only if both of these files exist.
  */
 export const ROOT_LOOP: readonly string[] = ['ralph.sh', 'prd.json'];
 
 export const ROOT_PROMPTS: readonly string[] = ['CLAUDE.md', 'prompt.md'];
 
-/**
- * The prompt by which another Ralph prepares a project before its first iteration; `SETUP_MARKER_PATH` marks that it
- * has run.
- */
+/** The prompt by which another Ralph prepares a project before its first iteration. */
 export const SETUP_PROMPT_PATH = '.ralph/prompts/SETUP_PROMPT.md';
 
+/** The file by which that Ralph marks that the setup prompt has run. */
 export const SETUP_MARKER_PATH = '.ralph/.ralph_setup_done';
 
 /** Places of instructions for building and testing, in the order in which they are named to the agent. */

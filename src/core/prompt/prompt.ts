@@ -44,8 +44,9 @@ export interface PromptParts {
   readonly taskPrompt: string;
   /** Instructions that precede the prompt, such as another Ralph's setup prompt; empty if there are none. */
   readonly setup: string;
-  /** Files that say how to build and test; `specifications` are places of specifications. */
+  /** Files that say how to build and test. */
   readonly instructions: readonly string[];
+  /** Paths of specifications. */
   readonly specifications: readonly string[];
   /** Notes on the code by an agent of another Ralph; empty if there are none. */
   readonly patterns: string;
@@ -114,7 +115,7 @@ export function composePrompt(parts: PromptParts): string {
     contextOf(parts),
     setup.trim(),
     promptTemplate.trim(),
-    // The built-in prompt contradicts none of the loop's rules.
+    // The built-in prompt contradicts none of the loop's rules, so they need no precedence.
     promptPath === null || aim === 'review'
       ? ''
       : renderPrecedenceRules({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
@@ -221,12 +222,12 @@ function positionInFile(
   return standing === 'listed' ? `${source.path}, line ${source.line}` : source.path;
 }
 
-const OF_THE_ITERATION =
+const CONTEXT_INTRO =
   "What follows here is about the iteration as a whole: it holds as far as this step's instructions go, and changes none of them.";
 
 function contextOf(parts: PromptParts): string {
   const hints = parts.hints.map(describeHint);
-  const ofIteration = parts.aim === 'task' || hints.length === 0 ? [] : [OF_THE_ITERATION];
+  const ofIteration = parts.aim === 'task' || hints.length === 0 ? [] : [CONTEXT_INTRO];
   const { takeover } = parts;
   const diagnoses = isDiagnosis(parts);
   const head = `# Context of this iteration\n\n${renderBullets([...promptFacts(parts), ...ofIteration, ...hints], MAX_CONTEXT - (hasMuchData(parts) ? KEPT_FOR_MUCH_DATA : KEPT_FOR_DATA))}`;

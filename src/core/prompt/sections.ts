@@ -15,11 +15,12 @@ export function renderBullets(lines: readonly string[], room: number): string {
   }, '');
 }
 
-/** A text by others within the context; `max` is in characters. */
+/** A text by others within the context. */
 export interface PromptSection {
   readonly title: string;
   readonly label: string;
   readonly text: string;
+  /** Maximum length in characters. */
   readonly max: number;
 }
 

@@ -87,7 +87,8 @@ function withOwnTests(file: TaskFile): RestoredFile | null {
   const [known, now] = [before, textAfter.replace(RUST_TESTS, '')].map((text) => countInTests(path, text).tests);
   const isApart = (now ?? 0) <= (known ?? 0);
   if (isApart && (tests === '' || textBefore?.includes(tests) === true)) return file;
-  // A new file belongs to the program only through a line in another file, and that file is restored.
+  // A new file belongs to the program only through a line in another file, and that file is restored, so its tests
+  // would not run.
   return isApart && textBefore !== null ? { ...file, text: `${before}\n${tests}` } : null;
 }
 
@@ -129,7 +130,7 @@ interface Tasks {
 /** Maximum duration of `verify` in ms up to which the mode `auto` proves tests. */
 const QUICK_MS = 5 * MINUTE_MS;
 
-/** True if `verify` runs again for proofs; `usualMs` is its usual duration. */
+/** Returns true if `verify` runs again for proofs; `usualMs` is its usual duration. */
 export function isWorthProving(mode: 'auto' | 'true' | 'false', usualMs: number): boolean {
   return mode === 'true' || (mode === 'auto' && usualMs <= QUICK_MS);
 }
@@ -169,7 +170,8 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
   const fresh = found
     .filter(({ test }) => !isRemovedWithChange(test, tasks.own))
     .flatMap((one) => expandFileResult(one, report));
-  // A test that this report does not name has failed, or has passed as part of its file.
+  // A test that this report does not name has failed, or has passed as part of its file, so the file's result is used
+  // as well.
   const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
   const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
   const hasRun = verification.kind === 'failed' || passing.length > 0 || failing.length === fresh.length;
@@ -181,7 +183,7 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
       passing: passing.length,
       named: namedOf(passing.map(({ name }) => name)),
     };
-  // If `verify` passes, a test that its report does not name did not fail: it did not run.
+  // If `verify` passes, a test that its report does not name did not fail: it did not run, so it proves nothing.
   if (found.length > 0 && verification.kind === 'passed') return { kind: 'undecided', why: 'not-run' };
   const old = listFailingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
   return verification.kind === 'failed' && old.length > 0
@@ -203,7 +205,7 @@ function expandFileResult(found: FoundTest, report: TestReport): readonly FoundT
   const own = [...report].flatMap(([name, test]) =>
     of === 'file' && test.of === 'test' && test.file === file && test.result !== 'skipped' ? [{ name, test }] : [],
   );
-  // A reporter that lists only failures does not show how many tests there are.
+  // A reporter that lists only failures does not show how many tests there are, so the file's own result stays.
   return own.some(({ test }) => test.result === 'passed') ? own : [found];
 }
 
@@ -235,7 +237,8 @@ function namedOf(names: readonly string[]): readonly string[] {
 function newTests({ base, head }: Reports, tasks: Tasks): readonly FoundTest[] {
   if (base === null) return [];
   const otherLines = tasks.others.map(linesAddedToTests).filter((lines) => lines !== '');
-  // If the base's report names no tests, the base may still have some, for example behind a cache of results.
+  // If the base's report names no tests, the base may still have some, for example behind a cache of results, so only
+  // tests in lines or files that the task added are new.
   const isCertain = base.size > 0;
   const added = otherLines.length === 0 && isCertain ? null : [linesAddedToTests(tasks.own), ...otherLines];
   const ownFiles = tasks.own.files.filter(({ path, before }) => isTestFile(path) && (isCertain || before === null));
@@ -250,7 +253,8 @@ function newTests({ base, head }: Reports, tasks: Tasks): readonly FoundTest[] {
       if (of === 'file') return !expanded.has(file) && !expandedOnBase.has(file);
       // A test that moved to another file is not new.
       if (gone.has(titleOf(test))) return false;
-      // Some reporters name the tests of a file only if it is the only file, or has failures.
+      // Some reporters name the tests of a file only if it is the only file, or has failures, so a test is not
+      // certainly new if the base names only its file.
       return file === null || !base.has(nameOfTest({ file, path: [] })) || expandedOnBase.has(file);
     })
     .filter(({ test }) => added === null || belongsTo(test, ownFiles, added));

@@ -5,10 +5,10 @@ export type TestResult = 'passed' | 'failed' | 'skipped';
 
 /**
  * A test in a reporter's output. `of: 'file'`: a file or package with a result of its own, with or without its tests.
- * `file`: the file or package as the reporter writes it; null if it names none.
  */
 export interface NamedTest {
   readonly of: 'test' | 'file';
+  /** The file or package as the reporter writes it; null if it names none. */
   readonly file: string | null;
   /** The names of its suites and its own name. */
   readonly path: readonly string[];

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { countSchema, type Immutable } from '../policy.ts';
 import { namesOutOf } from '../text/phrase.ts';
 
-/** Maximum number of tests that a proof names, and maximum length of a name, in UTF-16 units. */
+/** Maximum number of tests that a proof names. */
 export const MAX_NAMES = 3;
+/** Maximum length of a test's name, in UTF-16 units. */
 export const MAX_NAME_CHARS = 120;
 
 /**
@@ -19,7 +20,8 @@ const named = z.array(z.string().max(MAX_NAME_CHARS)).max(MAX_NAMES);
 
 /**
  * The result without the change. `new`: of `count` new tests (or whole files of them), `passing` pass. `changed`: no
- * new test is named, but `failing` tests fail. `whole`: the output names no test, so the whole of `verify` counts.
+ * new test is named, but `failing` tests fail. `whole`: the output names no test, so only the result of `verify` is
+ * known.
  */
 const withoutSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('new'), of: z.enum(['test', 'file']), count: countSchema, passing: countSchema, named }),
@@ -36,11 +38,9 @@ const oldSchema = z.discriminatedUnion('kind', [
 ]);
 
 export const proofSchema = z.object({
-  /**
-   * The result of `verify` without the task's change, and with the old form of its changed tests (null if there are
-   * none).
-   */
+  /** The result of `verify` without the task's change. */
   without: withoutSchema,
+  /** The result of `verify` with the old form of the task's changed tests; null if there are none. */
   old: oldSchema.nullable(),
 });
 
@@ -50,17 +50,17 @@ export type Proof = Immutable<z.infer<typeof proofSchema>>;
 /** The placeholder until a proof is made; a run that is cut off leaves the proof to the next run. */
 export const CUT_OFF: Proof = { without: { kind: 'undecided', why: 'no-time' }, old: null };
 
-/** True if a run had no time for the proof, so that another one may make it. */
+/** Returns true if a run had no time for the proof, so that another one may make it. */
 export function isProofCutOff({ without }: Proof): boolean {
   return without.kind === 'undecided' && without.why === 'no-time';
 }
 
-/**
- * A sentence about a proof. `names`: the tests concerned. `concern`: the reason why a reviewer should look at it first.
- */
+/** A sentence about a proof. */
 export interface ProofSentence {
   readonly text: string;
+  /** The tests concerned. */
   readonly names: readonly string[];
+  /** The reason why a reviewer should look at it first; null if there is none. */
   readonly concern: 'proves-too-little' | 'old-form-fails' | null;
 }
 

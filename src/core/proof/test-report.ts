@@ -48,7 +48,7 @@ function withoutContainers(tests: readonly NamedTest[]): TestReport {
   const report = new Map<string, NamedTest>();
   for (const test of tests.slice(0, MAX_TESTS)) {
     const name = nameOfTest(test);
-    // A suite has no result of its own; the result of a file counts only if its tests are not named.
+    // A suite has no result of its own; the result of a file is used only if its tests are not named.
     if (name === '' || (test.of === 'test' && containers.has(name))) continue;
     const known = report.get(name);
     if (known?.result === 'failed' && known.of === test.of) continue;
@@ -137,7 +137,7 @@ function readCargo(line: string, at: Position): boolean {
     /^test (\S.*?)(?: - (?:should panic|compile(?: fail)?))* \.\.\. (ok|FAILED|ignored)\b/.exec(line) ?? [];
   if (word === undefined) return false;
   const result = word === 'ok' ? 'passed' : word === 'FAILED' ? 'failed' : 'skipped';
-  // The name of a documented example contains its line number, which changes.
+  // The name of a documented example contains its line number, which changes, so it is removed.
   return add(at, { file: at.file, path: name.replace(/ \(line \d+\)$/, '').split('::'), result });
 }
 
@@ -213,7 +213,7 @@ function readMarked(line: string, at: Position): boolean {
   if (/^✖ failing tests:$|^ +\d+ passing\b/.test(line)) return (at.isRepeated = true);
   if (/^(?:▶ |TAP version | RUN )/.test(line)) at.isRepeated = false;
   const [, before = '', mark = '', text = ''] = /^( *)([✓✔√✗✘×✖✕❯▶○↓﹣]|\d+\)) (\S.*)$/.exec(line) ?? [];
-  // A linter's summary of its findings has the same mark.
+  // A linter's summary of its findings has the same mark, so it is not a test.
   if (mark === '' || at.isRepeated || /^\d+ (?:problem|error|warning)s?\b/.test(text)) return false;
   const indent = before.length;
   const told = text.replace(/^\|[^|]{1,80}\| /, '').replace(/ # (?:SKIP|TODO)\b.*$/, '');
@@ -225,7 +225,7 @@ function readMarked(line: string, at: Position): boolean {
   }
   const [, suite] = looksLikeFile(at.suites[0]?.name ?? '') ? (/^(.+) \(\d+\)$/.exec(told) ?? []) : [];
   if (suite !== undefined) return enter(at, indent, suite);
-  // In a stack trace, the mark of a suite precedes a location.
+  // In a stack trace, the mark of a suite precedes a location, so it is not a test.
   if (mark === '❯') return false;
   const name = told
     .replace(/^skipped /, '')

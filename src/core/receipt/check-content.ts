@@ -3,7 +3,7 @@ import type { Journal } from '../journal/parse-journal.ts';
 import { createFindings, type ReceiptFinding } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
 
-/** A commit in a clone. `paths`: the paths that it changes; null for a merge. `isSigned`: it carries a signature. */
+/** A commit in a clone. */
 export interface CloneCommit {
   readonly id: string;
   readonly tree: string;
@@ -12,7 +12,9 @@ export interface CloneCommit {
   /** Values of Ralph's trailers; null if the commit lacks them. */
   readonly run: string | null;
   readonly iteration: string | null;
+  /** The paths that the commit changes; null for a merge. */
   readonly paths: readonly string[] | null;
+  /** True if the commit carries a signature. */
   readonly isSigned: boolean;
 }
 
@@ -29,7 +31,8 @@ export function checkReceiptContent(
 ): readonly ReceiptFinding[] {
   if (journal === null) return [];
   const { runId: run, outcome } = receipt;
-  // Commits may be rewritten or missing if the server refused content or the run could not push its end.
+  // Commits may be rewritten or missing if the server refused content or the run could not push its end, so missing
+  // ones do not contradict the receipt.
   const mayLack = journal.events.some(({ event }) => event.kind === 'left-out') || outcome.kind === 'failed';
   const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
   return journal.entries.flatMap((entry) => {

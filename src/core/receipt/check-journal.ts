@@ -99,18 +99,18 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const { start, entries, end } = journal;
   const isWrong = createFindings(runId, 'record', 'bad');
   const used = {
-    calls: sumOf(entries, callsOf),
-    tokens: sumOf(entries, ({ analysis }) => analysis.tokens ?? 0),
-    costUsd: sumOf(entries, priceOfEntry),
+    calls: sumOverEntries(entries, callsOf),
+    tokens: sumOverEntries(entries, ({ analysis }) => analysis.tokens ?? 0),
+    costUsd: sumOverEntries(entries, priceOfEntry),
     unpriced: countUnpriced(entries),
   };
-  // A call that never returned appears only in the record.
+  // A call that never returned appears only in the record, so sums are compared only if the numbers of calls are equal.
   const isWhole = used.calls === receipt.calls;
   const results = [
     start.state.headVerification,
     ...journal.events.flatMap(({ event }) => (event.kind === 'check' ? [event.check] : [])),
   ];
-  // GitHub recreates commits to sign them, with other ids.
+  // GitHub recreates commits to sign them, with other ids, so the last result is used if none is for the head.
   const ofHead = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
   const [said, known] = [outcome, end?.outcome].map((one) => `${one?.kind ?? 'none'} (${one?.reason ?? ''})`);
   // Only the record has what happened after the end of the loop: a kill, a failure, an order, a person's push, or a
@@ -151,7 +151,7 @@ function taskFindings(
   kindsOf: KindsOfDenial,
 ): readonly ReceiptFinding[] {
   const isWrong = createFindings(runId, 'record', 'bad');
-  // The end of a complete run also completes its prompt.
+  // The end of a complete run also completes its prompt, which no iteration does.
   const isComplete = journal.end?.outcome.kind === 'complete';
   const { state } = replayChanged(journal, (policy) => policy, kindsOf);
   const titles = Map.groupBy(journal.entries, ({ taskId }) => taskId.slice(0, 200));
@@ -197,7 +197,7 @@ function limitFindings(
   const allowed = Math.max(...policies.map(countMaxCalls));
   const repeated = entries.filter(({ madeAgain }) => madeAgain !== null).length;
   const limit = Math.max(...policies.map(({ maxCostUsd }) => (maxCostUsd === 0 ? Infinity : maxCostUsd)));
-  const before = sumOf(entries.slice(0, -1), priceOfEntry);
+  const before = sumOverEntries(entries.slice(0, -1), priceOfEntry);
   const isPassed = before >= limit + ROUNDING;
   return [
     ...isWrong(entries.length > most, `It made more than the ${most} iterations allowed.`),
@@ -210,7 +210,7 @@ function limitFindings(
   ];
 }
 
-function sumOf(entries: readonly JournalEntry[], of: (entry: JournalEntry) => number): number {
+function sumOverEntries(entries: readonly JournalEntry[], of: (entry: JournalEntry) => number): number {
   return entries.reduce((total, entry) => total + of(entry), 0);
 }
 

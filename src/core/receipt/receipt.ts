@@ -31,7 +31,10 @@ export const receiptsSchema = z.object({
     .describe('One for each run, oldest first. Times are ms since the epoch, money is in US dollars.'),
 });
 
-/** The record of one run with its journal: who asked for what, its base and head, its agent, and what it used. */
+/**
+ * The record of one run with its journal: the requests and the people who made them, its base and head, its agent, and
+ * its usage.
+ */
 export type RunReceipt = Immutable<z.infer<typeof runReceiptSchema>>;
 
 /** Returns a run's receipt with its journal's text; null if the record is not the valid record of a run. */

@@ -68,11 +68,13 @@ export type ReceiptVerification = Immutable<z.infer<typeof receiptVerificationSc
 
 /** The part of a branch that must be looked up in a clone to check receipts. */
 export interface BranchQuestion {
-  /** The branch, and the one that it merges into; null for runs of earlier versions, which do not name them. */
+  /** The branch of the runs; null for runs of earlier versions, which do not name it. */
   readonly branch: string | null;
+  /** The branch that it merges into; null for runs of earlier versions, which do not name it. */
   readonly into: string | null;
-  /** The commit that the first of the runs began from, and the heads that they published, oldest first. */
+  /** The commit that the first of the runs began from. */
   readonly base: string;
+  /** The heads that the runs published, oldest first. */
   readonly heads: readonly string[];
   readonly runs: readonly string[];
 }
@@ -228,8 +230,8 @@ function beginsAt(line: readonly CloneCommit[], base: string): boolean {
 }
 
 /**
- * True if the clone's branch ends at a commit that a run began from or made, so that the clone may only be older than
- * the runs. A journal has the ids that commits had before GitHub signed them.
+ * Returns true if the clone's branch ends at a commit that a run began from or made, so that the clone may only be
+ * older than the runs. A journal has the ids that commits had before GitHub signed them.
  */
 function isKnownHead(
   runs: readonly ReadReceipt[],
@@ -242,7 +244,7 @@ function isKnownHead(
   });
 }
 
-/** True if a run made commits that are not on the line, so that the line may end before them. */
+/** Returns true if a run made commits that are not on the line, so that the line may end before them. */
 function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): boolean {
   const isThere = (id: string | null): boolean => line.some((commit) => commit.id === id);
   if (isThere(receipt.head)) return false;
@@ -267,7 +269,7 @@ function judgeOrigin(at: {
   const owner = at.spans.find(({ span }) => span !== null && at.index >= span[0] && at.index < span[1]);
   const run = owner?.read.receipt.runId === named ? named : null;
   const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
-  // An attempt that was killed leaves commits but no record.
+  // An attempt that was killed leaves commits but no record, so a commit of such a run is not a contradiction.
   const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
   const says = `${shortenCommit(id)} says that run ${String(named)} made it, but`;
   const isClaim = named !== null && run === null;

@@ -28,7 +28,7 @@ export interface LeftOutWork {
   readonly tree: ObjectId | null;
 }
 
-/** True if a task waits for a person after the server has refused this part of it. */
+/** Returns true if a task waits for a person after the server has refused this part of it. */
 export function waitsAfterRefusal(state: LaneState, { files }: Pick<LeftOutWork, 'files'>, id: TaskId): boolean {
   return files.length === 0 || (progressOf(state.tasks, id).refused?.times ?? 0) + 1 >= MAX_REFUSALS;
 }

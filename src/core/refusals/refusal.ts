@@ -32,7 +32,7 @@ export function parseRefusal(text: string): Refusal {
   const named = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
   const first = named ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
   if (first === undefined)
-    return meant === '' || JUDGED.test(meant)
+    return meant === '' || SERVER_JUDGEMENT.test(meant)
       ? { kind: 'branch', rule: UNKNOWN_RULE, files: filesIn(text), words, meaning: 'The server refused the push.' }
       : { kind: 'transient', rule: 'interrupted', files: [], words, meaning: 'git could not finish the push.' };
   const files = first.kind === 'content' || first === unnamedProtection ? filesIn(text) : [];
@@ -43,7 +43,7 @@ export function parseRefusal(text: string): Refusal {
  * Matches words that show that the server has judged a push; otherwise git failed on the way. A command that ran out of
  * time counts as judged, because a second attempt would take as long.
  */
-const JUDGED =
+const SERVER_JUDGEMENT =
   /^remote: |\b(?:returned error:|HTTP) 4\d\d\b|rejected|declined|denied|refus|forbid|atomic|not permitted|got no answer|no time is left/im;
 
 /** The rule of refusals in words that match no known rule. */
@@ -51,7 +51,7 @@ export const UNKNOWN_RULE = 'unknown';
 
 const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'transient'];
 
-/** True if the server named one of the known rules. */
+/** Returns true if the server named one of the known rules. */
 export function isNamed({ rule }: Refusal): boolean {
   return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
 }
@@ -61,14 +61,14 @@ export function blameContent(refusal: Refusal): Refusal {
   return { ...refusal, kind: 'content', meaning: 'The server refuses what these commits contain.' };
 }
 
-/** True if a push was refused because commits have no signature, or cannot get one. */
+/** Returns true if a push was refused because commits have no signature, or cannot get one. */
 export function isForSignatures(
   result: { readonly kind: string } | { readonly kind: 'refused'; readonly refusal: Refusal },
 ): boolean {
   return 'refusal' in result && result.refusal.rule === SIGNATURES;
 }
 
-/** Returns the refusal of commits that GitHub did not sign; `words` are GitHub's own. */
+/** Returns the refusal of commits that GitHub did not sign; `words` are GitHub's own words. */
 export function refusalOfSigning(words: string): Refusal {
   return {
     kind: 'branch',
@@ -97,12 +97,15 @@ export function withoutAddresses(words: string): string {
   return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
 }
 
-/** True if the words describe a failed connection or a failure of the server, so that another attempt may succeed. */
+/**
+ * Returns true if the words describe a failed connection or a failure of the server, so that another attempt may
+ * succeed.
+ */
 export function isTransient(words: string): boolean {
   return parseRefusal(words).kind === 'transient';
 }
 
-/** True if the words say that the branch has moved. */
+/** Returns true if the words say that the branch has moved. */
 export function isStale(words: string): boolean {
   return parseRefusal(words).kind === 'stale';
 }
@@ -116,7 +119,7 @@ export function findRefusedPaths({ kind, files, words }: Refusal, changed: reado
   const named = changed.filter((path) => files.includes(path));
   if (named.length > 0) return named;
   const mentioned = changed.filter((path) => /[./]/.test(path) && isMentioned(words, path));
-  // A path that is only the end of a longer mentioned path does not count.
+  // A path that is only the end of a longer mentioned path is ignored.
   return mentioned.filter((path) => !mentioned.some((other) => other !== path && other.endsWith(path)));
 }
 
@@ -141,7 +144,7 @@ const FILE_FORMS: readonly RegExp[] = [
 
 function filesIn(text: string): readonly string[] {
   let isListed = false;
-  const paths = linesOf(text).flatMap((line) => {
+  const paths = splitServerLines(text).flatMap((line) => {
     const begins = LIST_BEGIN.test(line);
     isListed = begins || (isListed && !LIST_END.test(line));
     const match = FILE_FORMS.map((form) => form.exec(line)?.[1]).find((path) => path !== undefined);
@@ -157,12 +160,12 @@ const LIST_BEGIN = /^\s*Found \d+ violations?\b/;
 const LIST_END = /^(?:- |To | ! |!|error:)/;
 
 /** Returns the lines without git's `remote:` prefix. */
-function linesOf(text: string): readonly string[] {
+function splitServerLines(text: string): readonly string[] {
   return text.split(/\r\n?|\n/).map((line) => line.replace(/^remote: ?/, '').trimEnd());
 }
 
 /** Matches lines without information, and offers to bypass a protection, which nobody should be advised to accept. */
-const LEFT_OUT: readonly RegExp[] = [
+const MEANINGLESS_LINES: readonly RegExp[] = [
   /^\s*$/,
   /^[\s\u2014\u2013=_*-]+$/,
   /^\s*\(\?\)/,
@@ -179,14 +182,14 @@ const LEFT_OUT: readonly RegExp[] = [
 
 /** Returns the server's words on one line. */
 export function flattenServerWords(text: string): string {
-  const said = linesOf(text)
-    .filter((line) => !LEFT_OUT.some((pattern) => pattern.test(line)))
+  const said = splitServerLines(text)
+    .filter((line) => !MEANINGLESS_LINES.some((pattern) => pattern.test(line)))
     .map((line) => flattenText(line.replaceAll(/[\u2014]{2,}/g, '')))
     .filter((line) => line !== '');
   return capText([...new Set(said)].join('; '), MAX_WORDS_CHARS);
 }
 
-/** True if git allows this branch name (git-check-ref-format). */
+/** Returns true if git allows this branch name (git-check-ref-format). */
 export function isBranchName(name: string): boolean {
   return (
     name !== 'HEAD' &&

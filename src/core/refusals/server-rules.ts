@@ -12,10 +12,11 @@ interface RuleType {
   readonly does: string;
 }
 
-/** A rule of a git server. `type` is absent if rulesets do not have the rule. */
+/** A rule of a git server. */
 export interface ServerRule {
   readonly kind: RefusalKind;
   readonly rule: string;
+  /** The rule in GitHub's rulesets; absent if rulesets do not have it. */
   readonly type?: RuleType;
   /** Matches the words of GitHub or git for a push that breaks the rule. */
   readonly pattern: RegExp;
@@ -37,13 +38,14 @@ const createAccessRule = (words: RegExp, meaning: string, remedy: string): Serve
   pattern: new RegExp(`^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?(?:${words.source})`, 'is'),
 });
 
-/** Common fields of rules about a branch, and of rules about files. */
-const OF_BRANCH = { kind: 'branch', remedy: EXEMPT } as const;
-const OF_FILE = { kind: 'content', remedy: 'The file is left out of the branch.' } as const;
+/** Common fields of rules about a branch. */
+const BRANCH_FIELDS = { kind: 'branch', remedy: EXEMPT } as const;
+/** Common fields of rules about files. */
+const FILE_FIELDS = { kind: 'content', remedy: 'The file is left out of the branch.' } as const;
 
 /**
  * The only list of what servers refuse, used to classify refusals and by `ralph doctor`. Within a kind, the first
- * matching row counts.
+ * matching row is used.
  */
 export const serverRules: readonly ServerRule[] = [
   // Rules about content follow.
@@ -71,20 +73,20 @@ export const serverRules: readonly ServerRule[] = [
     remedy: 'Leave it out of the commits, or store it with git-lfs.',
   },
   {
-    ...OF_FILE,
+    ...FILE_FIELDS,
     rule: 'lfs',
     pattern: /GH008|unknown Git LFS object/i,
     meaning: 'The commits name git-lfs files that were never uploaded.',
   },
   {
-    ...OF_FILE,
+    ...FILE_FIELDS,
     rule: 'file-path',
     type: { name: 'file_path_restriction', kind: 'warning', does: 'refuses changes to some files' },
     pattern: /file paths? (is|are) (restricted|not allowed)|restricted file path|file_path_restriction/i,
     meaning: 'A rule of the repository restricts this path.',
   },
   {
-    ...OF_FILE,
+    ...FILE_FIELDS,
     rule: 'path-length',
     type: { name: 'max_file_path_length', kind: 'warning', does: 'refuses long paths' },
     pattern:
@@ -92,7 +94,7 @@ export const serverRules: readonly ServerRule[] = [
     meaning: 'A rule of the repository limits the length of paths.',
   },
   {
-    ...OF_FILE,
+    ...FILE_FIELDS,
     rule: 'file-extension',
     type: { name: 'file_extension_restriction', kind: 'warning', does: 'refuses some kinds of files' },
     pattern:
@@ -100,7 +102,7 @@ export const serverRules: readonly ServerRule[] = [
     meaning: 'A rule of the repository forbids this kind of file.',
   },
   {
-    ...OF_FILE,
+    ...FILE_FIELDS,
     rule: 'file-size',
     type: { name: 'max_file_size', kind: 'warning', does: 'refuses large files' },
     pattern:
@@ -126,7 +128,7 @@ export const serverRules: readonly ServerRule[] = [
     remedy: 'Choose a `branch-prefix` that it allows.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'creation',
     type: { name: 'creation', kind: 'problem', does: 'refuses new branches' },
     pattern: /creations? (being|is|are) restricted|cannot create (this )?(ref|branch)|matching branches.*creat/i,
@@ -190,56 +192,56 @@ export const serverRules: readonly ServerRule[] = [
     remedy: "Use the account's noreply address or another token.",
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'message',
     type: { name: 'commit_message_pattern', kind: 'warning', does: 'may refuse commit messages' },
     pattern: /commit messages? (must|does not|do not|is|are)|commit_message_pattern/i,
     meaning: "A rule of the repository does not accept the messages of Ralph's commits.",
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'deployments',
     type: { name: 'required_deployments', kind: 'warning', does: 'may refuse pushes before a deployment' },
     pattern: /required deployments?|must be (successfully )?deployed/i,
     meaning: 'A rule of the repository requires a deployment before a push.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'status-checks',
     type: { name: 'required_status_checks', kind: 'problem', does: 'refuses pushes before checks have passed' },
     pattern: /required status checks?/i,
     meaning: 'A rule of the repository requires checks to pass before a push, which no new commit can have.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'required-workflows',
     type: { name: 'workflows', kind: 'warning', does: 'may refuse pushes before required workflows have passed' },
     pattern: /required workflows?/i,
     meaning: 'A rule of the repository requires workflows to pass before a push, which no new commit can have.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'code-scanning',
     type: { name: 'code_scanning', kind: 'warning', does: 'may refuse pushes before code scanning' },
     pattern: /code scanning (is|results?|alerts?)|waiting for code scanning/i,
     meaning: 'A rule of the repository requires code scanning before a push.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'pull-request',
     type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
     pattern: /changes must be made through a pull request|approving reviews? (is|are) required/i,
     meaning: 'A rule of the repository allows changes to this branch only through pull requests.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'merge-queue',
     type: { name: 'merge_queue', kind: 'problem', does: 'refuses pushes beside the merge queue' },
     pattern: /changes must be made through the merge queue/i,
     meaning: 'A rule of the repository allows changes to this branch only through the merge queue.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'update',
     type: { name: 'update', kind: 'problem', does: 'refuses pushes' },
     pattern:
@@ -247,7 +249,7 @@ export const serverRules: readonly ServerRule[] = [
     meaning: 'A rule of the repository forbids this token to update the branch.',
   },
   {
-    ...OF_BRANCH,
+    ...BRANCH_FIELDS,
     rule: 'force-push',
     pattern: /GH003|cannot force-push|denying non-fast-forward/i,
     meaning: 'A rule of the repository forbids rewriting the branch.',
@@ -318,7 +320,9 @@ export function effectOf(type: string): RuleType | null {
   return serverRules.find((rule) => rule.type?.name === type)?.type ?? null;
 }
 
-/** True if a rule concerns the name of a file, so that the server refuses the file whatever its content. */
+/**
+ * Returns true if a rule concerns the name of a file, so that the server refuses the file regardless of its content.
+ */
 export function isForPath(rule: string): boolean {
   return ['workflow', 'file-path', 'path-length', 'file-extension'].includes(rule);
 }
@@ -328,7 +332,7 @@ export function isForPath(rule: string): boolean {
  * words as well, so they are matched first.
  */
 export const unnamedProtection: ServerRule = {
-  ...OF_BRANCH,
+  ...BRANCH_FIELDS,
   rule: 'protection',
   pattern: /GH006|GH013|protected branch|rule violations|ruleset/i,
   meaning: 'A branch protection rule or ruleset of the repository forbids this push.',

@@ -1,14 +1,14 @@
 import { capText, namesOutOf } from '../text/phrase.ts';
 
 /** Matches folders and files that agents and editors write for themselves. */
-const OWN =
+const AGENT_PATH =
   /(?:^|\/)(?:\.(?:claude|codex|gemini|qwen|copilot|cursor|opencode|aider|continue|kiro|junie|windsurf|vscode|idea|zed|fleet)(?:\/|$)|\.mcp\.json$|\.aider)/i;
 
 /**
  * Reasons why a changed file is left out of a commit, as parts of sentences. An inspection's message begins with one of
  * them and may add details.
  */
-export const LEFT_OUT = {
+export const LEFT_OUT_CLAUSES = {
   protected: 'it is a protected path; the setting allow-protected-paths can allow it',
   state: 'it belongs to the state of the loop',
   secret: 'it contains the value of a secret of this job',
@@ -21,25 +21,25 @@ export const LEFT_OUT = {
 } as const;
 
 /** Formats a reason so that it can follow the names of this many files. */
-export function formatReason(why: string, files: number): string {
+export function formatLeftOutReason(why: string, files: number): string {
   return files === 1 ? why : why.replace(/^it\b/, 'each');
 }
 
-export type LeftOutReason = keyof typeof LEFT_OUT;
+export type LeftOutReason = keyof typeof LEFT_OUT_CLAUSES;
 
-export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
+export const leftOutReasons = Object.keys(LEFT_OUT_CLAUSES) as readonly LeftOutReason[];
 
 /**
  * Returns the reason with which an inspection's message begins. Only the text before a semicolon is compared, because
  * earlier versions had other endings.
  */
 export function parseLeftOutReason(why: string): LeftOutReason {
-  return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';
+  return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT_CLAUSES[reason].split(';', 1)[0] ?? '')) ?? 'other';
 }
 
-/** True if a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
+/** Returns true if a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
 export function isAgentFolder(path: string): boolean {
-  return OWN.test(path);
+  return AGENT_PATH.test(path);
 }
 
 /** Maximum number of lines about withheld files in the next prompt. */
@@ -102,7 +102,7 @@ export function groupLeftOut(
 
 /** Renders `a, b and 3 more: each is a protected path`. */
 export function formatLeftOutGroup({ why, names, count }: LeftOutGroup): string {
-  return `${namesOutOf(names, count)}: ${formatReason(why, count)}`;
+  return `${namesOutOf(names, count)}: ${formatLeftOutReason(why, count)}`;
 }
 
 /** Renders a group as lines of at most about `maxChars` characters, each with the reason. */
@@ -117,7 +117,7 @@ function formatLeftOutLines(group: LeftOutGroup, maxChars: number): readonly str
   }
   return lines.map((own, at) => {
     const more = at === lines.length - 1 ? count - names.length : 0;
-    return `${namesOutOf(own, own.length + more)}: ${formatReason(why, own.length + more)}`;
+    return `${namesOutOf(own, own.length + more)}: ${formatLeftOutReason(why, own.length + more)}`;
   });
 }
 

@@ -37,7 +37,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     pattern:
       /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
-  // npm and Cargo run the first ones when they build; Python runs the last ones at every start.
+  // npm and Cargo run the first of these files when they build; Python runs the last ones at every start.
   {
     kind: 'script-by-itself',
     pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth)$/i,
@@ -91,13 +91,11 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   },
 ];
 
-/**
- * The facts about a changed file that the rule for untested code uses. `after` is the text of a test file; it may be
- * null for other files.
- */
+/** The facts about a changed file that the rule for untested code uses. */
 interface ChangedFile {
   readonly path: string;
   readonly insertions: number;
+  /** The text of a test file; it may be null for other files. */
   readonly after: string | null;
 }
 
@@ -111,7 +109,7 @@ const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
 /** Maximum number of characters read of a test file, which imports what it tests near its beginning. */
 const READ_CHARS = 32_768;
 
-/** Published files of one kind, shown on one line however many there are, so that they do not hide other kinds. */
+/** Published files of one kind, always shown on one line, so that they do not hide other kinds. */
 export interface LookAt {
   readonly kind: LookAtKind;
   /** Number of files of this kind. */
@@ -120,13 +118,14 @@ export interface LookAt {
   readonly files: readonly LookAtFile[];
 }
 
-/** A named file; `what` is a short description, null if the kind says everything. */
+/** A named file. */
 interface LookAtFile {
   readonly path: string;
+  /** A short description; null if the kind says everything. */
   readonly what: string | null;
 }
 
-/** A changed file. `before` and `after` are its texts if the rules read them; null if there is no text. */
+/** A changed file. */
 export interface ReviewedChange {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
@@ -138,7 +137,9 @@ export interface ReviewedChange {
   readonly bytes: number | null;
   /** True if the texts were not read because the run reached its limits for reading. */
   readonly unread: boolean;
+  /** The text before the change if the rules read it; null if there is no text. */
   readonly before: string | null;
+  /** The text after the change if the rules read it; null if there is no text. */
   readonly after: string | null;
 }
 
@@ -228,7 +229,8 @@ function findingsIn(change: ReviewedChange): readonly FileFinding[] {
     ...(marked === true ? [{ kind: 'conflict-markers', what: null } as const] : []),
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
-    // PyTorch stores weights in `.pth` files, an ending that Python uses for path files.
+    // PyTorch stores weights in `.pth` files, an ending that Python uses for path files, so binary ones are not
+    // scripts.
     ...kindsByPath(path)
       .filter((one) => !binary || one !== 'script-by-itself')
       .map((one) => ({ kind: one, what: null })),
@@ -282,7 +284,7 @@ function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
   return new Set(
     heads.filter((head) => {
       const folder = head.slice(0, -'HEAD'.length).toLowerCase();
-      // Git stores no empty folders, but any command can create them, so `config` beside `HEAD` is enough.
+      // Git stores no empty folders, but any command can create them, so `config` next to `HEAD` is enough.
       return all.some((path) => ['config', 'objects/', 'refs/'].some((name) => path.startsWith(folder + name)));
     }),
   );
@@ -325,12 +327,12 @@ function kindsByPath(path: string): readonly LookAtKind[] {
   return rules.filter(({ pattern }) => pattern.test(path)).map(({ kind }) => kind);
 }
 
-/** True if a path shows that the file decides what is tested, and how. */
+/** Returns true if a path shows that the file decides what is tested, and how. */
 export function isTestSettings(path: string): boolean {
   return kindsByPath(path).includes('test-settings');
 }
 
-/** True if a file says which packages a program uses, or which scripts it has. */
+/** Returns true if a file says which packages a program uses, or which scripts it has. */
 export function definesPackages(path: string): boolean {
   return isManifest(path) || isLockFile(path) || kindsByPath(path).includes('dependencies');
 }

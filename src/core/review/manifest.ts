@@ -39,9 +39,10 @@ export const lookAtKinds = [
 
 export type LookAtKind = (typeof lookAtKinds)[number];
 
-/** A finding in one file; `what` describes it, null if the kind says everything. */
+/** A finding in one file. */
 export interface FileFinding {
   readonly kind: LookAtKind;
+  /** A short description; null if the kind says everything. */
   readonly what: string | null;
 }
 
@@ -81,7 +82,7 @@ export function reviewManifest(before: string | null, after: string | null): rea
     ),
     ...finding('test-settings', wordsOfNames(changedSettings(before, after, TEST_SETTINGS))),
     ...finding('git-hook', wordsOfNames(changedSettings(before, after, GIT_HOOKS))),
-    // These settings name the program that runs every package command.
+    // These settings name the program that runs every package command, so a change of them changes its source.
     ...finding('package-source', wordsOfNames(changedSettings(before, after, ['packageManager', 'devEngines']))),
     ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];
@@ -103,7 +104,7 @@ function scriptFindings(old: Scripts, now: Scripts | null, installs: readonly st
       ...(gone.length > 0 ? [`${joinNames(gone, 3)} was removed`] : []),
     ]),
     ...finding('changed-test-script', wordsOfNames(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
-    // Changed test scripts are reported above, but new ones are not.
+    // Changed test scripts are reported above, so only new ones are reported here.
     ...finding(
       'script-by-itself',
       wordsOfNames([
@@ -117,7 +118,7 @@ function scriptFindings(old: Scripts, now: Scripts | null, installs: readonly st
 /** Returns the names of test scripts and of the scripts that they start. */
 function testScripts(scripts: Scripts): readonly string[] {
   const names = Object.keys(scripts).filter((name) => TEST_SCRIPT.test(name));
-  // The list grows while it is iterated.
+  // The list grows while it is iterated, so the scripts that started scripts start are included.
   for (const name of names)
     for (const [, started = ''] of (scripts[name] ?? '').matchAll(STARTED_SCRIPT))
       if (Object.hasOwn(scripts, started) && !names.includes(started)) names.push(started);

@@ -86,7 +86,7 @@ export function isTestFile(path: string): boolean {
   return TEST_PATH.test(path);
 }
 
-/** True if a file may contain tests: Rust keeps tests beside the code that they test. */
+/** Returns true if a file may contain tests: Rust keeps tests next to the code that they test. */
 export function mayHoldTests(path: string): boolean {
   return isTestFile(path) || /\.rs$/.test(path);
 }
@@ -149,7 +149,7 @@ function withoutComments(path: string, text: string): string {
       ]),
       /^[ \t]*--/,
     );
-  // PHP has both comment styles; in Rust and PHP `#[` is an attribute.
+  // PHP has both comment styles; in Rust and PHP `#[` is an attribute, so it does not begin a comment.
   return withoutLines(
     withoutBlocks(text, [['/*', '*/']]),
     /\.php$/i.test(path) ? /^[ \t]*(?:\/\/|#(?!\[))/ : /^[ \t]*\/\//,
@@ -160,7 +160,7 @@ function withoutBlocks(text: string, blocks: Blocks): string {
   return blocks.reduce((rest, [start, end]) => withoutBlock(rest, start, end), text);
 }
 
-/** Removes block comments. An unclosed one does not count, nor one that begins within a word, such as `dist/*`. */
+/** Removes block comments. An unclosed one stays, and so does one that begins within a word, such as `dist/*`. */
 function withoutBlock(text: string, start: string, end: string): string {
   const kept: string[] = [];
   let at = 0;
@@ -185,7 +185,7 @@ function withoutLines(text: string, comment: RegExp): string {
     .join('\n');
 }
 
-/** True if a package manager writes the file from a manifest, so that nobody merges its lines by hand. */
+/** Returns true if a package manager writes the file from a manifest, so that nobody merges its lines by hand. */
 export function isLockFile(path: string): boolean {
   return LOCK_FILE.test(path);
 }
@@ -195,7 +195,7 @@ function mayHaveTestSettings(path: string): boolean {
   return FILES.some((file) => file.path.test(path));
 }
 
-/** True if a change touches lines that decide what is tested; false for files without such lines. */
+/** Returns true if a change touches lines that decide what is tested; false for files without such lines. */
 export function changesTestSettings(path: string, before: string | null, after: string | null): boolean {
   return FILES.some((file) => file.path.test(path) && settingsIn(before ?? '', file) !== settingsIn(after ?? '', file));
 }
@@ -238,16 +238,16 @@ const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 const MAX_READ_FILES = 4000;
 
-/** Matches data files, which lie beside tests but are not run. */
+/** Matches data files, which are kept next to tests but are not run. */
 const DATA =
   /\.(?:jsonl?|ya?ml|toml|csv|tsv|txt|md|snap|xml|html?|css|svg|log|sql|patch|diff|png|jpe?g|gif|webp|ico|pdf|woff2?|ttf|wasm|zip|gz|tgz|tar|bin|dat|mp[34]|wav)$/i;
 
-/** True if the file defines package scripts. */
+/** Returns true if the file defines package scripts. */
 export function isManifest(path: string): boolean {
   return /(?:^|\/)package\.json$/i.test(path);
 }
 
-/** True if the rules read a file's texts and not only its name. */
+/** Returns true if the rules read a file's texts and not only its name. */
 export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>): boolean {
   return (
     kind !== 'deleted' &&
@@ -284,7 +284,7 @@ const GENERATED = [
   /(?:^|\/)(?:dist|vendor|node_modules|third_party|__snapshots__|__generated__)\//,
 ];
 
-/** True if the file is generated or copied, so that nobody reviews its lines. */
+/** Returns true if the file is generated or copied, so that nobody reviews its lines. */
 export function isGenerated(path: string): boolean {
   return isLockFile(path) || GENERATED.some((pattern) => pattern.test(path));
 }

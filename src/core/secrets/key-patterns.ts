@@ -1,5 +1,6 @@
-/** A kind of key with a known form. `name` is the name of the scanner's own rule, if it has one. */
+/** A kind of key with a known form. */
 export interface KeyPattern {
+  /** The name of the scanner's own rule, if it has one. */
   readonly name: string;
   readonly pattern: RegExp;
 }

@@ -23,22 +23,22 @@ const NAMES: readonly RegExp[] = [
 const ENDINGS = /\.(?:pem|key|p8|p12|pfx|jks|keystore|ppk|kdbx|ovpn|tfvars(?:\.json)?|tfstate(?:\..*)?)$/;
 
 /** Matches files that can only be identified together with their folder. */
-const PLACES = /(?:^|\/)(?:\.docker\/config\.json|\.kube\/config)$/;
+const SECRET_PATHS = /(?:^|\/)(?:\.docker\/config\.json|\.kube\/config)$/;
 
 /**
- * True if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list of such
- * names.
+ * Returns true if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list
+ * of such names.
  */
 export function isSecretFile(path: string): boolean {
   const lower = path.toLowerCase();
   const folders = lower.split('/');
   const name = folders.pop() ?? '';
-  if (folders.some((folder) => FOLDERS.has(folder)) || PLACES.test(lower)) return true;
+  if (folders.some((folder) => FOLDERS.has(folder)) || SECRET_PATHS.test(lower)) return true;
   if (NAMES.some((pattern) => pattern.test(name))) return true;
   return ENDINGS.test(name) && !AUTHORITIES.test(name) && !folders.some((folder) => PUBLISHED.has(folder));
 }
 
-/** True if a path looks like a folder with only secrets. */
+/** Returns true if a path looks like a folder with only secrets. */
 export function isSecretFolder(path: string): boolean {
   return path
     .toLowerCase()

@@ -51,7 +51,7 @@ interface Spelling {
 /**
  * Creates a function that returns true if bytes contain one of the values in a common spelling: escaped in any way,
  * base64 (URL-safe, of UTF-16), hex, numbers, reversed, with a separator after every character, split over lines or
- * string literals, UTF-16. It makes one pass, whatever the number of values.
+ * string literals, UTF-16. It makes one pass, regardless of the number of values.
  */
 export function createSpellingSearch(values: readonly string[]): (bytes: Uint8Array) => boolean {
   const byHash = new Map<number, Spelling[]>();
@@ -73,7 +73,7 @@ export function createSpellingSearch(values: readonly string[]): (bytes: Uint8Ar
       if (end < WINDOW - 1 || mayStart[hash >>> 16] === 0) continue;
       const start = end - WINDOW + 1;
       for (const spelling of byHash.get(hash) ?? [])
-        if (startsWith(letters, start, spelling.letters) && standsThere(decoded, place(start), spelling)) return true;
+        if (startsWith(letters, start, spelling.letters) && matchesAt(decoded, place(start), spelling)) return true;
     }
     return false;
   };
@@ -157,7 +157,7 @@ function hex(bytes: Uint8Array): string {
  * Returns true if the spelling, including its letter case, begins at `start`, and only separators stand between its
  * letters.
  */
-function standsThere(decoded: Uint8Array, start: number, { exact }: Spelling): boolean {
+function matchesAt(decoded: Uint8Array, start: number, { exact }: Spelling): boolean {
   if (exact === null) return true;
   let at = start;
   let from = 0;
@@ -276,14 +276,15 @@ function escapeAt(bytes: Uint8Array, at: number): number {
 function entityAt(bytes: Uint8Array, at: number): number {
   const end = closing(bytes, at + 1, 59);
   if (end === -1 || end === at + 1) return 0;
-  if (bytes[at + 1] !== 35) return isWord(bytes, at + 1, end) ? escape(named(bytes, at + 1, end), end + 1 - at) : 0;
+  if (bytes[at + 1] !== 35)
+    return isWord(bytes, at + 1, end) ? escape(decodeEntity(bytes, at + 1, end), end + 1 - at) : 0;
   const isHex = bytes[at + 2] === 120 || bytes[at + 2] === 88;
   const from = isHex ? at + 3 : at + 2;
   const value = isHex ? hexValue(bytes, from, end - from) : digits(bytes, { from, count: end - from, base: 10 });
   return escape(value, end + 1 - at);
 }
 
-function named(bytes: Uint8Array, from: number, to: number): number {
+function decodeEntity(bytes: Uint8Array, from: number, to: number): number {
   return ENTITIES.get(String.fromCharCode(...bytes.subarray(from, to))) ?? FOREIGN;
 }
 

@@ -37,21 +37,20 @@ export type OrganisationFile =
 
 export const settingOrigins = ['input', 'settings', 'environment', 'file', 'default'] as const;
 
-/** A setting of a run. `where` is a file with its line, a variable, the workflow, or `default`. */
+/** A setting of a run. */
 export interface EffectiveSetting {
   readonly input: string;
   readonly text: string;
   readonly origin: (typeof settingOrigins)[number];
+  /** A file with its line, a variable, the workflow, or `default`. */
   readonly where: string;
 }
 
-/**
- * The settings in force for a workflow (a path; empty for `ralph run`), defaults last. `problems` are lines about
- * settings from other places than inputs.
- */
+/** The settings in force for a workflow (a path; empty for `ralph run`), defaults last. */
 export interface ReportedSettings {
   readonly workflow: string;
   readonly settings: readonly EffectiveSetting[];
+  /** Lines about settings from other places than inputs. */
   readonly problems: readonly string[];
 }
 

@@ -5,12 +5,10 @@ import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
 import { isLeftToFile, keyOfChoices, loginOfChoices } from './workflow.ts';
 
-/**
- * A step that a person takes. `path` is a page of the repository on GitHub, relative to its URL, or null if there is
- * none.
- */
+/** A step that a person takes. */
 interface Step {
   readonly what: string;
+  /** Page of the repository on GitHub, relative to its URL; null if there is none. */
   readonly path: string | null;
 }
 
@@ -19,7 +17,7 @@ type PresentWorkflow =
   | { readonly kind: 'ralph'; readonly action: string; readonly hasVerify: boolean; readonly hasServices: boolean }
   | { readonly kind: 'another' };
 
-/** True if a job of a workflow starts services. */
+/** Returns true if a job of a workflow starts services. */
 export function hasServices(text: string): boolean {
   return /^ {2,8}services:\s*(?:#.*)?$/m.test(text);
 }
@@ -31,7 +29,8 @@ export function parsePresentWorkflow(text: string): PresentWorkflow {
       text,
     )?.[1];
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
-  // A copy of the action may have another name, and init's own file may use any action.
+  // A copy of the action may have another name, and init's own file may use any action, so inputs and the mark identify
+  // it as well.
   if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
   return {
     kind: 'ralph',

@@ -44,14 +44,14 @@ const otherRalphs: readonly OtherRalph[] = [
   },
 ];
 
-/** The first Ralph's plan, which counts only next to other files of that Ralph. */
+/** The first Ralph's plan, which is recognized only next to other files of that Ralph. */
 const EARLIEST: OtherRalph = { name: 'the first Ralph in bash', path: ROOT_PLAN, advice: 'Runs read it as the plan.' };
 
 /** Paths of the loop of snarktank/ralph; other projects have scripts of this name, too. */
 const LOOP_SCRIPTS: readonly string[] = ['scripts/ralph/ralph.sh', 'ralph.sh'];
 const IS_LOOP = /\bprd\.json\b[^]*(?:<promise>COMPLETE<\/promise>|\s--dangerously-)/;
 
-/** Paths at which a run looks for the repository's own prompt; the first one counts. */
+/** Paths at which a run looks for the repository's own prompt; the first one is used. */
 const PROMPTS: readonly string[] = ['.ralph/PROMPT.md', 'PROMPT.md'];
 
 /** Files that are read only at these paths, because their names may be common elsewhere. */

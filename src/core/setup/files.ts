@@ -20,8 +20,9 @@ export type WantedFile =
   | { readonly kind: 'whole'; readonly path: string; readonly comment: 'yaml' | 'markdown'; readonly text: string }
   | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };
 
-/** All choices of a person. `prompt` is true if init also writes a prompt for them to edit. */
+/** All choices of a person. */
 export interface SetupChoices extends WorkflowChoices {
+  /** True if init also writes a prompt for them to edit. */
   readonly prompt: boolean;
 }
 
@@ -36,7 +37,7 @@ export const SETUP_PATHS = {
 } as const;
 
 /** Folders and files that runs keep on a machine and never publish. */
-const KEPT: readonly string[] = [
+const MACHINE_PATHS: readonly string[] = [
   '.ralph/state/',
   '.ralph/logs/',
   '.ralph/status.json',
@@ -66,7 +67,7 @@ export function filesOf(project: Project, choices: SetupChoices, templates: Temp
 }
 
 function ignoredLines({ stacks }: Project): readonly string[] {
-  return [...new Set([...KEPT, ...stacks.flatMap(({ leaves }) => leaves)])];
+  return [...new Set([...MACHINE_PATHS, ...stacks.flatMap(({ leaves }) => leaves)])];
 }
 
 function renderAgentFile(project: Project): string {

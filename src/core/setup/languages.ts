@@ -76,11 +76,11 @@ export const detectedLanguages: readonly Language[] = [
     tool: 'deno',
     language: 'TypeScript',
     words: { lock: NODE_LOCKS.map((name) => `${name} ? ${name}`) },
-    // If there is a package.json as well, Deno counts only if its lock file is the only one.
+    // If there is a package.json as well, Deno is used only if its lock file is the only one.
     tools: [{ when: '!package.json, deno.lock & !{lock}' }],
     install: 'deno.lock ? deno install --frozen',
     build: '$tasks.build ? deno task build',
-    // Nobody can answer a permission prompt during a run.
+    // Nobody can answer a permission prompt during a run, so everything is allowed.
     test: ['$tasks.test ? deno task test', 'deno test --allow-all'],
     lint: ['$tasks.lint ? deno task lint', 'deno lint'],
     setup: { 'denoland/setup-deno@v2': { 'deno-version-file': '.dvmrc ? {at}.dvmrc' } },
@@ -204,7 +204,7 @@ export const detectedLanguages: readonly Language[] = [
       },
     ],
   },
-  // GitHub's Linux runners have a compiler.
+  // GitHub's Linux runners have a compiler, so no set-up is needed.
   {
     by: ['Package.swift'],
     tool: 'swift',
@@ -241,7 +241,7 @@ export const detectedLanguages: readonly Language[] = [
       checker: '#phpstan/phpstan ? vendor/bin/phpstan',
     },
     frameworks: ['#laravel/framework ? Laravel', '#symfony/framework-bundle ? Symfony'],
-    // A PHP extension has a manifest for Composer but is built without it.
+    // A PHP extension has a manifest for Composer but is built without it, so nothing is installed.
     install: '!$type=php-ext ? composer install --no-interaction',
     test: ['$scripts.test ? composer test', '{runner}'],
     lint: '{checker} analyse',
@@ -286,7 +286,8 @@ export const detectedLanguages: readonly Language[] = [
     test: 'dotnet test',
     lint: 'dotnet format --verify-no-changes',
     setup: { 'actions/setup-dotnet@v5': { 'global-json-file': '{pinned}', 'dotnet-version': '!{pinned} ? {version}' } },
-    // A project with a .gitignore already ignores these, under one of many patterns.
+    // A project with a .gitignore already ignores these, under one of many patterns, so they are added only to a new
+    // one.
     leaves: ['!.gitignore ? bin/', '!.gitignore ? obj/'],
   },
 ];

@@ -21,7 +21,7 @@ function parsedObject(text: string): object | null {
 /** Returns the packages that `go` builds and tests: the modules of a workspace, or everything below. */
 export function nameGoPackages({ place }: { readonly place: ProjectFolder }): string {
   const named = [...place.text('go.work').matchAll(/^\s*(?:use\s+)?(\.\/[\w./-]+|\.)\s*(?:\/\/.*)?$/gm)];
-  // The pattern leaves out folders with characters that are special in a shell.
+  // Folders with characters that are special in a shell are left out, because the names become part of a command.
   const folders = [...new Set(named.map(([, folder]) => folder ?? '.'))].filter((folder) => !folder.includes('..'));
   return folders.length === 0
     ? './...'
@@ -105,7 +105,7 @@ export function renderPythonInstall(place: ProjectFolder, tool: string, usesPyte
   if (tool === 'pip') return pipInstall(place, pytest);
   if (tool === 'poetry') return pytest.kind === 'extra' ? `poetry install --extras ${pytest.name}` : 'poetry install';
   const isWorkspace = /^\[tool\.uv\.workspace\]/m.test(place.text('pyproject.toml'));
-  // uv installs the group `dev` by default.
+  // uv installs the group `dev` by default, so it needs no option.
   const isDefault = pytest.kind === 'group' && pytest.name === 'dev';
   const named = 'name' in pytest && !isDefault ? ` --${pytest.kind} ${pytest.name}` : '';
   return `uv sync --locked${isWorkspace ? ' --all-packages' : ''}${named}`;

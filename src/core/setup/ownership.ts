@@ -48,7 +48,7 @@ export function planFileRemoval(wanted: WantedFile, before: string | null, diges
   const after = before.replaceAll(BLOCKS, (block, hash: string, lines: string, at: number) => {
     const others = othersOf(lines, { hash, wanted: wanted.lines, digest });
     if (others === null) return block;
-    // The line above the block may lack a line end.
+    // The line above the block may lack a line end, so one is added before the rest.
     return others !== '' && at > 0 && before[at - 1] !== '\n' ? `\n${others}` : others;
   });
   if (after === before) return { kind: 'left', path, wanted: null };
@@ -61,8 +61,8 @@ function othersOf(
   { hash, wanted, digest }: { readonly hash: string; readonly wanted: readonly string[]; readonly digest: HashText },
 ): string | null {
   const lines = block.split(/(?<=\n)/);
-  // People appended the lines after init's own. If they inserted lines, only lines that init would write now count as
-  // init's.
+  // People appended the lines after init's own. If they inserted lines, only lines that init would write now are
+  // treated as its own.
   for (let own = lines.length; own > 0; own -= 1)
     if (digest(plain(lines.slice(0, own).join(''))).slice(0, DIGITS) === hash) return lines.slice(own).join('');
   const others = lines.filter((line) => !wanted.includes(line.trim()));
@@ -77,7 +77,7 @@ function isAsWritten(text: string, digest: HashText): boolean {
   return hash !== undefined && digest(lines.slice(0, start)).slice(0, DIGITS) === hash;
 }
 
-/** True if a file ends with a mark of init, even if a person changed the text above it. */
+/** Returns true if a file ends with a mark of init, even if a person changed the text above it. */
 export function hasMark(text: string): boolean {
   const lines = plain(text);
   return MARK.test(lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1));

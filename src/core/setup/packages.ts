@@ -11,7 +11,7 @@ const SCRIPTS: readonly (readonly [string, string])[] = [
 ];
 
 /** The commands that start a script of one package, by the tool of the workspace. */
-const STARTS: Readonly<Record<string, (name: string, script: string) => string>> = {
+const SCRIPT_COMMANDS: Readonly<Record<string, (name: string, script: string) => string>> = {
   npm: (name, script) => `npm run ${script} -w ${name}`,
   pnpm: (name, script) => `pnpm --filter ${name} run ${script}`,
   yarn: (name, script) => `yarn workspace ${name} run ${script}`,
@@ -28,7 +28,7 @@ export function listWorkspacePackages(
     const [, folder = '', manifest = ''] = /^(.+)\/([^/]+)$/.exec(path) ?? [];
     if (!PLAIN_PATH.test(folder)) return [];
     if (manifest === 'package.json')
-      return nodePackage(folder, text, STARTS[[...tools].find((tool) => tool in STARTS) ?? '']);
+      return nodePackage(folder, text, SCRIPT_COMMANDS[[...tools].find((tool) => tool in SCRIPT_COMMANDS) ?? '']);
     if (manifest === 'Cargo.toml' && tools.has('cargo'))
       return namedPackage(folder, /^\[package\][^[]*?^name\s*=\s*"([^"]+)"/m.exec(text)?.[1], (name) => [
         ['Build', `cargo build -p ${name}`],

@@ -3,8 +3,8 @@ import type { FileChange } from './ownership.ts';
 /** Renders a change as lines of a unified diff with a single hunk; empty if nothing changes. */
 export function diffOf(change: FileChange): readonly string[] {
   if (!('before' in change)) return [];
-  const before = linesOf(change.before ?? '');
-  const after = 'after' in change ? linesOf(change.after) : [];
+  const before = splitDiffLines(change.before ?? '');
+  const after = 'after' in change ? splitDiffLines(change.after) : [];
   let start = 0;
   while (start < Math.min(before.length, after.length) && before[start] === after[start]) start += 1;
   let end = 0;
@@ -32,6 +32,6 @@ export function diffOf(change: FileChange): readonly string[] {
 
 const CONTEXT_LINES = 3;
 
-function linesOf(text: string): readonly string[] {
+function splitDiffLines(text: string): readonly string[] {
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }

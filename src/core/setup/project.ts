@@ -38,7 +38,7 @@ export interface CiProposal {
   readonly from: readonly string[];
   /** The steps of a workflow that install the tools and the packages, as lines of YAML. */
   readonly setup: readonly string[];
-  /** The commands that CI runs to test a change, with what must run before them. */
+  /** The commands that CI runs to test a change, with the commands that must run before them. */
   readonly verify: readonly string[];
   /** Other checks of CI that could be added to `verify`. */
   readonly offered: readonly string[];
@@ -110,15 +110,18 @@ export interface ProjectFolder {
   has(name: string): boolean;
   /** True if one of `wrapperNames` is executable. */
   isExecutable(name: string): boolean;
-  /** Returns the first file whose name ends in this way, or null. */
+  /** Returns the first file whose name ends in this way; null if there is none. */
   ending(end: string): string | null;
   /** Returns the text of a file; `''` if it does not exist or was not read. */
   text(name: string): string;
-  /** Returns the first plain version that another workflow sets up, such as `20` for `node-version`, or null. */
+  /**
+   * Returns the first plain version that another workflow sets up, such as `20` for `node-version`; null if there is
+   * none.
+   */
   versionInWorkflows(key: string): string | null;
 }
 
-/** Returns the first of `names` that the folder contains, or null. */
+/** Returns the first of `names` that the folder contains; null if it contains none. */
 export function firstOf(place: ProjectFolder, names: readonly string[]): string | null {
   return names.find((name) => place.has(name)) ?? null;
 }

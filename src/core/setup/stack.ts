@@ -53,7 +53,7 @@ export interface Language extends Row {
   readonly by: readonly string[];
   /** Files that are read together as the manifest. */
   readonly reads?: readonly string[];
-  /** Variants, of which the first counts whose condition `when` holds. If none holds, there is no stack. */
+  /** Variants; the first one whose condition `when` holds is used. If none holds, there is no stack. */
   readonly tools?: readonly (Row & { readonly when?: string })[];
 }
 

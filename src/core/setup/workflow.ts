@@ -12,7 +12,7 @@ export const workflowShapes = ['three-jobs', 'single'] as const;
 /** The kinds of Claude's key: a stored one, or a login of each run to a provider. */
 export const keyKinds = ['api-key', 'subscription', 'aws', 'google', 'anthropic'] as const;
 
-/** True for an agent with several kinds of keys: an API key, a subscription's token, or a login of each run. */
+/** Returns true for an agent with several kinds of keys: an API key, a subscription's token, or a login of each run. */
 export function hasKeyKinds(agent: AgentName): boolean {
   return AGENTS[agent].provider.ownLogin !== null;
 }
@@ -44,7 +44,7 @@ export interface WorkflowChoices {
   readonly agentPath: string;
   /** The kind of Claude's key; other agents have only one kind. A login needs the shape `three-jobs`. */
   readonly key: (typeof keyKinds)[number];
-  /** The text after `uses:`, or null for the template's. */
+  /** The text after `uses:`; null for the text in the template. */
   readonly action: string | null;
   /** The label that makes an issue a task. */
   readonly label: string;
@@ -63,7 +63,7 @@ export interface WorkflowDefaults {
   readonly taskLabel: string;
 }
 
-/** True if the workflow leaves out an input because the settings file of another Ralph sets it. */
+/** Returns true if the workflow leaves out an input because the settings file of another Ralph sets it. */
 export function isLeftToFile({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: string): boolean {
   return leftTo?.inputs.includes(input) ?? false;
 }
@@ -176,7 +176,7 @@ export function renderSetupAction(project: Project): string | null {
   ].join('\n');
 }
 
-/** True if a workflow's text calls a reusable workflow of the action. */
+/** Returns true if a workflow's text calls a reusable workflow of the action. */
 export function callsWorkflow(text: string): boolean {
   return /^ +uses: ["']?[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph(?:-keyless)?\.yml@/m.test(text);
 }
@@ -240,7 +240,7 @@ function renderSingle(
  */
 export function proposeVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
   if (learned !== null) return learned.verify;
-  // A native build at the root covers the stacks in its folders.
+  // A native build at the root covers the stacks in its folders, so they are left out.
   const isNative = ['cmake', 'make'].includes(stacks[0]?.packageManager ?? '');
   return stacks.flatMap((stack) => {
     if (stack.test === null || (isNative && stack.folder !== '')) return [];

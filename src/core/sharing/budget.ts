@@ -55,7 +55,7 @@ export type ParsedBudget =
 
 /**
  * Parses a stored budget. An unreadable one grants nothing: both windows count as used up from `now`. Windows that
- * begin far in the future count from `now` on.
+ * begin far in the future begin at `now` instead.
  */
 export function parseBudget(text: string, now: number): ParsedBudget {
   const json = text.length > MAX_BUDGET_CHARS ? undefined : tryJson(text);
@@ -190,7 +190,8 @@ export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
   return {
     ...policy,
-    // An iteration makes at least one call; if it can make several, the reservation may not be enough for all of them.
+    // An iteration makes at least one call, so the reserved calls bound the iterations; they may not be enough for
+    // iterations with several calls.
     maxIterations: Math.min(policy.maxIterations, calls),
     maxCalls: policy.callsPerIteration > 1 ? calls : 0,
     maxCostUsd: policy.maxCostUsdPerDay > 0 ? maxCostUsd : policy.maxCostUsd,
@@ -199,8 +200,7 @@ export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation
 
 /** Returns the budget with the reservation, in place of an earlier one of the same run. */
 export function reserveUsage(budget: Budget, reservation: Reservation, now: number): Budget {
-  // A reservation is kept longer than it counts: this machine's clock may be ahead, and the owner must be able to
-  // settle it.
+  // A reservation is kept after it expires: this machine's clock may be ahead, and the owner must be able to settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
@@ -221,13 +221,11 @@ export function settleBudget(budget: Budget, runTag: string, spent: RunUsage, no
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
-/**
- * A run's effect on its lane. `isPublished` means that nothing is left for a later run to publish or to notify people
- * of.
- */
+/** A run's effect on its lane. */
 export interface LaneRun {
   readonly before: LaneState;
   readonly after: LaneState;
+  /** True if nothing is left for a later run to publish or to notify people of. */
   readonly isPublished: boolean;
 }
 
@@ -267,7 +265,9 @@ export function measureSpent(before: LaneState, after: LaneState): RunUsage {
   };
 }
 
-/** Returns true if a reservation counts in the hour window, which may have opened just before the reservation's end. */
+/**
+ * Returns true if a reservation is counted in the hour window, which may have opened just before the reservation's end.
+ */
 function countsInHour({ expiresAt }: Reservation, now: number): boolean {
   return now < expiresAt + HOUR_MS;
 }

@@ -4,7 +4,7 @@ import { nameOfTask, type Task } from '../tasks/task.ts';
 import { formatInstant } from '../countdown.ts';
 import type { Reservation } from './budget.ts';
 
-/** True if a run that ends like this on the queue may continue with other lanes. */
+/** Returns true if a run that ends like this on the queue may continue with other lanes. */
 export function mayServeOtherLanes(outcome: Outcome): boolean {
   return outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
 }

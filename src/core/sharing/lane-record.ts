@@ -33,16 +33,19 @@ const schema = z.object({
   /** Tag of the run that wrote `document`. */
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
-  /** Newest last; the newest order is always kept. The document records which orders the lane has obeyed. */
+  /**
+   * People's orders, newest last; the newest order is always kept. The document records which orders the lane has
+   * obeyed.
+   */
   orders: z.array(orderSchema).max(MAX_ORDERS),
   /**
-   * The reason for a later run to examine the lane, whatever its state: a request that no run has read (`unanswered`),
-   * or a run that read it but has not ended or left something to publish (`unfinished`).
+   * The reason for a later run to examine the lane, regardless of its state: a request that no run has read
+   * (`unanswered`), or a run that read it but has not ended or left something to publish (`unfinished`).
    */
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
   /** Sequence of the document for which a run found nothing to do; null if there is none. */
   restsAt: countSchema.nullable().default(null),
-  /** The pull request as a run last examined it; null if none did. */
+  /** The pull request as a run last examined it; null if no run examined it. */
   looked: lookSchema.nullable().default(null),
 });
 
@@ -130,7 +133,8 @@ export function finishRecord(
 }
 
 /**
- * Returns the record with the document of a continuing run, which keeps its lease; null if the lease is not this run's.
+ * Returns the record with the document of a continuing run, which keeps its lease; null if the run does not hold the
+ * lease.
  */
 export function advanceRecord(
   record: LaneRecord,
@@ -140,12 +144,12 @@ export function advanceRecord(
   return record.lease?.runTag === runTag ? { ...record, ...copy, savedBy: runTag } : null;
 }
 
-/** Returns the record with the renewed lease of a run that holds the lane; null if the lease is not this run's. */
+/** Returns the record with the renewed lease of a run that holds the lane; null if the run does not hold the lease. */
 export function renewRecord(record: LaneRecord, lease: Lease): LaneRecord | null {
   return record.lease?.runTag === lease.runTag ? { ...record, lease } : null;
 }
 
-/** Returns the record without the lease of the run with this tag; null if the lease is not this run's. */
+/** Returns the record without the lease of the run with this tag; null if that run does not hold the lease. */
 export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
   return record.lease?.runTag === runTag ? { ...record, lease: null } : null;
 }
@@ -161,7 +165,8 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
     newest.by === by &&
     newest.from === given.from &&
     newest.at === given.at;
-  // A run gives several orders for the boxes of the dashboard, each on a subject of its own.
+  // A run gives several orders for the boxes of the dashboard, each on a subject of its own, so subjects are compared
+  // as well.
   const isGiven =
     given.run !== null && record.orders.some((one) => one.run === given.run && subjectOf(one) === subjectOf(given));
   if (isRepeated || isGiven) return record;
@@ -177,6 +182,7 @@ function limitOrders(orders: readonly Order[]): readonly Order[] {
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
   );
-  // If all subjects differ, some are tasks, and the oldest order about a task is dropped: a pause is never lost.
+  // If all subjects differ, some are tasks, and the oldest order about a task is dropped, so that a pause is never
+  // lost.
   return orders.toSpliced(superseded === -1 ? orders.findIndex(({ task }) => task !== null) : superseded, 1);
 }

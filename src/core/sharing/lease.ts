@@ -73,12 +73,13 @@ export function countLanesBefore(place: number, atOnce: number): number {
 }
 
 /**
- * True if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired, and its
- * owner may still run.
+ * Returns true if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired,
+ * and its owner may still run.
  */
 export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
-  // GitHub starts an attempt only when the one before has ended.
+  // GitHub starts an attempt only when the one before has ended, so an earlier attempt's lease does not keep a later
+  // one out.
   if (lease.runId === other.runId && lease.runAttempt < other.runAttempt) return false;
   // If the lease begins further in the future than it lasts, one of the two clocks is wrong, and a lane must not wait
   // for that.

@@ -68,7 +68,8 @@ export function listOpenOrders(state: LaneState, orders: readonly Order[]): read
 }
 
 /**
- * Returns the person who wants the run on this state to end after its iteration, or null. A later `resume` cancels it.
+ * Returns the person who wants the run on this state to end after its iteration; null if nobody does. A later `resume`
+ * cancels the request.
  */
 export function stopRequesterOf(state: LaneState, orders: readonly Order[]): string | null {
   const newest = listOpenOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');

@@ -2,14 +2,14 @@ import { keepOpenWindows, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
 import { boundPolicy, planReservation, sumWindows, type Budget, type Reservation, type RunUsage } from './budget.ts';
 
-/**
- * A run that renews its reservation. `spent` is its usage so far; `windows` are as it knew them; `policy` is without
- * the bounds of its earlier reservation.
- */
+/** A run that renews its reservation. */
 export interface RenewingRun {
   readonly run: Omit<Reservation, keyof RunUsage>;
+  /** The usage of the run so far. */
   readonly spent: RunUsage;
+  /** The usage windows as the run knew them. */
   readonly windows: Windows;
+  /** The policy without the bounds of the earlier reservation. */
   readonly policy: Policy;
 }
 
@@ -21,8 +21,8 @@ export interface Renewal {
 }
 
 /**
- * Returns the renewed reservation of a run that waited for the end of a window. The run's whole usage counts in every
- * window that was open before: some of it may count twice, but no call is granted twice.
+ * Returns the renewed reservation of a run that waited for the end of a window. The run's whole usage is counted in
+ * every window that was open before: some of it may be counted twice, but no call is granted twice.
  */
 export function planRenewal(budget: Budget, { run, spent, windows: known, policy }: RenewingRun, now: number): Renewal {
   const windows = withOwnUsage(sumWindows(budget, run.runTag, now), { known: keepOpenWindows(known, now), spent, now });

@@ -6,17 +6,17 @@ export function addLedgers(ledgers: readonly (readonly LedgerDay[])[], now: numb
   const first = new Date(now - (MAX_LEDGER_DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
   const days = new Map<string, LedgerDay>();
   for (const entry of ledgers.flat())
-    if (entry.day >= first) days.set(entry.day, sumOf(entry.day, [days.get(entry.day), entry]));
+    if (entry.day >= first) days.set(entry.day, sumDays(entry.day, [days.get(entry.day), entry]));
   return [...days.values()].filter(isUsed).sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
 /** Returns the sum of days. */
 export function totalOf(days: readonly LedgerDay[]): Omit<LedgerDay, 'day'> {
-  const { calls, tokens, costUsd, minutes } = sumOf('', days);
+  const { calls, tokens, costUsd, minutes } = sumDays('', days);
   return { calls, tokens, costUsd, minutes };
 }
 
-function sumOf(day: string, entries: readonly (LedgerDay | undefined)[]): LedgerDay {
+function sumDays(day: string, entries: readonly (LedgerDay | undefined)[]): LedgerDay {
   const sum = (amount: (entry: LedgerDay) => number): number =>
     entries.reduce((all, entry) => all + (entry === undefined ? 0 : amount(entry)), 0);
   return {

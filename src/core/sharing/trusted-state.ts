@@ -145,7 +145,7 @@ function maxPlausibleCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bou
   return (maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY) + overshootUsd;
 }
 
-/** Returns the recorded ledger from before a run, limited on each day to what is stored after the run. */
+/** Returns the recorded ledger from before a run, limited on each day to the ledger that is stored after the run. */
 export function limitTrustedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }
@@ -172,7 +172,7 @@ export interface AdmittedWork {
   readonly before: LaneState;
   /** Tasks that may have been worked on. */
   readonly tasks: readonly TaskId[];
-  /** Bounded by the run's reservation. */
+  /** The run's policy, bounded by its reservation. */
   readonly policy: Policy;
   /** Tip of the base branch. */
   readonly base: string;
@@ -203,7 +203,8 @@ export function mergeReceivedState(
           const known = progressOf(before.tasks, id);
           const { answer, retried, ...now } = progressOf(received.tasks, id);
           if (!isOf(id)) return [id, known];
-          // Work on a task settles another lane's answer and a person's request; the job cannot add new ones.
+          // Work on a task settles another lane's answer and a person's request, but the job cannot add new ones, so
+          // both must be known.
           return [
             id,
             {
@@ -223,7 +224,7 @@ export function mergeReceivedState(
     ordersApplied: before.ordersApplied,
     lastRun: before.lastRun,
     refusedPush: before.refusedPush,
-    // Only the commits show which of the job's answers are true.
+    // Only the commits show which of the job's answers are true, so they are merged elsewhere.
     feedback: before.feedback,
     notified: before.notified,
     notifiedAt: before.notifiedAt,

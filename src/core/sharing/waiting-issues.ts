@@ -126,9 +126,11 @@ function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }:
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
-  // The progress of a task that was requested again has no kind of need.
+  // The progress of a task that was requested again has no kind of need, so its comment is treated as one about a stuck
+  // task.
   const kind = needKindOf(progress) ?? 'stuck';
-  // Comments about this task alone were settled by the lane that has worked on it since.
+  // Comments about this task alone were settled by the lane that has worked on it since, so only comments about others
+  // as well stay.
   const asksMore = (one: Notification): boolean =>
     state.notified.some(({ comment, about }) => comment === one.comment && about !== task);
   const open = state.notified.filter(
@@ -161,7 +163,7 @@ export function listUnansweredComments(
 ): readonly Notification[] {
   const isHeld = ({ about, comment }: Notification): boolean =>
     notified.some((one) => one.about === about && one.comment === comment);
-  // A newer comment belongs to another run.
+  // A comment that is newer than the answer belongs to another run, so it still waits.
   return stored.filter((one) => isHeld(one) || one.at >= (progressOf(tasks, one.about).answer?.at ?? 0));
 }
 
@@ -186,7 +188,7 @@ export function updateWaitingIssues(
   return [...ids].filter(isIssueTask).reduce(settled, waiting);
 
   function settled(all: readonly WaitingIssue[], id: TaskId): readonly WaitingIssue[] {
-    // An answer means that another lane worked on it last, not this run.
+    // An answer means that another lane worked on it last and not this run, so nothing changes.
     if (progressOf(after.tasks, id).answer !== undefined) return all;
     const known = all.find(({ task }) => task === id);
     const others = all.filter(({ task }) => task !== id);
@@ -224,8 +226,8 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
 }
 
 /**
- * Returns the newest comment that asks a person about the issue, or null. A queue comment about several issues counts
- * as null: work on one issue must not hide requests about others.
+ * Returns the newest comment that asks a person about the issue; null if there is none, or if it is a queue comment
+ * about several issues, because work on one issue must not hide requests about others.
  */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer['notice'] {
   const kind = needKindOf(progressOf(tasks, id));
@@ -254,7 +256,7 @@ export function listLanesNeedingWork(
     readonly prefix: string;
     readonly looked: readonly ExaminedPullRequest[];
     readonly now: number;
-    /** Number of the pull request whose base branch must be merged into it, or null. */
+    /** Number of the pull request whose base branch must be merged into it; null if there is none. */
     readonly toUpdate: number | null;
   },
 ): readonly LaneInNeed[] {

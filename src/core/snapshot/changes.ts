@@ -43,19 +43,21 @@ export type ClaimAnswer =
   /** The lane has changed since the run restored it, and must be restored again. */
   | { readonly kind: 'changed' };
 
-/**
- * A run that claims a lane; `seen` is the snapshot that it knows. `named` are tasks that a person requested, so that
- * they no longer wait. `purpose` decides what is recorded: a run that answers feedback leaves the lane `unfinished` in
- * case it dies, and a run that only notifies people does not count as having read feedback. `reserve` changes the
- * counters together with the claim.
- */
+/** A run that claims a lane. */
 export interface Claiming {
   readonly lane: LaneId;
+  /** The snapshot that the run knows. */
   readonly seen: Snapshot;
   readonly lease: Lease;
   readonly now: number;
+  /** Tasks that a person requested, so that they no longer wait. */
   readonly named: readonly TaskId[];
+  /**
+   * The purpose, which decides what is recorded: a run that answers feedback leaves the lane `unfinished` in case it
+   * dies, and a run that only notifies people does not mark feedback as read.
+   */
   readonly purpose: 'tasks' | 'answers' | 'notice';
+  /** Changes the counters together with the claim. */
   readonly reserve: (budget: Budget) => Budget;
 }
 
@@ -88,8 +90,8 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
 }
 
 /**
- * Compares two lanes, ignoring the fields that others may write at any time and that affect no decision of a run:
- * `goesOn`, `restsAt`, `looked`.
+ * Returns true if two lanes are equal, ignoring the fields that others may write at any time and that affect no
+ * decision of a run: `goesOn`, `restsAt`, `looked`.
  */
 function isSameLane(one: ReturnType<typeof parseLaneIn>, other: ReturnType<typeof parseLaneIn>): boolean {
   const decided = (parsed: ReturnType<typeof parseLaneIn>): unknown =>
@@ -172,15 +174,18 @@ function describeOutrun({ lease, sequence }: LaneRecord): string {
     : `another run has the claim now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
 }
 
-/** A copy whose sequence is only known when it is written: greater than `after`, and than the stored one. */
+/** A copy whose sequence is only known when it is written. */
 export interface Advancing {
   readonly lane: LaneId;
+  /** A sequence that the copy's own must exceed, in addition to the stored one. */
   readonly after: number;
   readonly document: (sequence: number) => string;
   readonly holder: LeaseHolder;
 }
 
-/** Saves the lane's newest state and keeps the claim; answers its sequence, or null if the lane is not this run's. */
+/**
+ * Saves the lane's newest state and keeps the claim; answers its sequence, or null if this run does not hold the lane.
+ */
 export function advanceInSnapshot({ lane, after, document, holder }: Advancing): SnapshotChange<number | null> {
   return (snapshot) => {
     const record = parseRecordIn(snapshot, lane);
@@ -199,15 +204,17 @@ export function advanceInSnapshot({ lane, after, document, holder }: Advancing):
   };
 }
 
-/** A run that writes a lane's state without working on it. `seen` is the snapshot of its decision. */
+/** A run that writes a lane's state without working on it. */
 export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'> {
+  /** The snapshot of the run's decision. */
   readonly seen: Snapshot;
   readonly now: number;
   readonly why: string;
 }
 
 /**
- * Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did.
+ * Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers true if it was
+ * replaced.
  */
 export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): SnapshotChange<boolean> {
   return (snapshot) => {
@@ -271,8 +278,8 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * True if a run may still hold its claim after a change could not be written. The claim is certainly gone if the last
- * snapshot shows none, and never existed if the store does not support claims.
+ * Returns true if a run may still hold its claim after a change could not be written. The claim is certainly gone if
+ * the last snapshot shows none, and never existed if the store does not support claims.
  */
 export function mayHold(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },
@@ -285,8 +292,8 @@ export function mayHold(
 }
 
 /**
- * Leaves an order for the lane's next run, even if a run works on the lane now. Answers why the order cannot be kept,
- * or null. Issues that wait for the probe of a circuit that the order closes no longer wait, on any lane.
+ * Leaves an order for the lane's next run, even if a run works on the lane now. Answers why the order cannot be kept;
+ * null if it is kept. Issues that wait for the probe of a circuit that the order closes no longer wait, on any lane.
  */
 export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange<string | null> {
   return (snapshot) => {
@@ -309,7 +316,7 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange
   };
 }
 
-/** Changes the counters that all lanes share. Answers why that is impossible, or null. */
+/** Changes the counters that all lanes share. Answers why that is impossible; null if they are changed. */
 export function changeUsage(
   change: (budget: Budget) => Budget,
   { message, now }: { readonly message: string; readonly now: number },

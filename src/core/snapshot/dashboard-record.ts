@@ -27,7 +27,7 @@ const MAX_LISTED = 500;
 const TAKEN_MS = 10 * MINUTE_MS;
 
 const keptTickSchema = tickSchema.extend({
-  /** The run that is obeying the tick; null if none is. */
+  /** The run that is obeying the tick; null if no run is obeying it. */
   taken: z
     .object({ runTag: z.string().max(200), until: instantSchema })
     .nullable()
@@ -84,8 +84,9 @@ export function changeDashboard(
   };
 }
 
-/** A reading of the dashboard by a run; `revisions` are null if the page is closed, so that its boxes do not count. */
+/** A reading of the dashboard by a run. */
 interface ReadPage extends Pick<ObeyedPage, 'number' | 'edits'> {
+  /** The page's versions; null if the page is closed, so that its boxes are ignored. */
   readonly revisions: readonly Revision[] | null;
 }
 
@@ -99,7 +100,7 @@ export function takeTicks(
   { runTag, now }: { readonly runTag: string; readonly now: number },
 ): DashboardRecord {
   const { read } = record;
-  // Another run has read a newer version of the page.
+  // Another run has read a newer version of the page, so this reading adds nothing.
   const isOlder = read !== null && read.number === number && read.edits > edits;
   const { all, fresh } =
     revisions === null || isOlder ? { all: [], fresh: [] } : findPageTicks({ number, edits, revisions }, read);
@@ -143,9 +144,10 @@ export function addToQueue(known: readonly QueuedEntry[], tasks: readonly Queued
   return added.length === 0 ? known : [...known, ...added].slice(0, MAX_LISTED);
 }
 
-/** A run's list of the queue; `isWhole` is false if it lacks dependencies and the tasks of files. */
+/** A run's list of the queue. */
 export interface ListedQueue {
   readonly tasks: readonly QueuedEntry[];
+  /** False if the list lacks dependencies and the tasks of files. */
   readonly isWhole: boolean;
 }
 

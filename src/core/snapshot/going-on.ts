@@ -8,16 +8,17 @@ import { progressOf } from '../tasks/queue.ts';
 import { isSettled } from '../tasks/task.ts';
 import { parseLaneIn, listWaitingIssues, withLane, withWaiting, type Snapshot } from './snapshot.ts';
 
-/** The run that asks about a lane; `allowed` are the protected paths that it may publish. */
+/** The run that asks about a lane. */
 interface Asker extends LeaseHolder {
   readonly now: number;
+  /** The protected paths that the run may publish. */
   readonly allowed: readonly string[];
 }
 
 /**
  * Returns true if a run without other work should examine the lane of an issue: a request is unanswered, a run left
- * something to publish or was killed, the work is unfinished, or a path that it waits for is allowed now. False while
- * another run has the lane, or if one examined it and found nothing to do.
+ * something to publish or was killed, the work is unfinished, or a path that it waits for is allowed now. Returns false
+ * while another run has the lane, or if one examined it and found nothing to do.
  */
 export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: Asker): boolean {
   const parsed = parseLaneIn(snapshot, lane);

@@ -19,38 +19,36 @@ export type CopyOfLane =
 
 /** The judgement on a lane. `origin` is where its state came from, for a person. */
 export type JudgedLane =
-  | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
+  | (StoredWithState & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
   /** Copies exist, but none of them can be read. */
-  | (Beside & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
-  | (Beside & { readonly kind: 'absent' })
+  | (StoredWithState & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
+  | (StoredWithState & { readonly kind: 'absent' })
   | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/**
- * Data stored beside a state. `savedBy` is the tag of the run that saved it, null if it is unknown; `warnings` are
- * sentences about problems of the state and of other copies.
- */
-interface Beside extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
+/** Data stored together with a state; `savedBy` is the tag of the run that saved it, null if it is unknown. */
+interface StoredWithState extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
+  /** Sentences about problems of the state and of other copies. */
   readonly warnings: readonly string[];
 }
 
-/**
- * The names of the places of a state, for people. `standsIn` is true if the deciding place does not accept this run's
- * writes, so that a copy may have later changes.
- */
-export interface Places {
+/** The stores of a state by their names for people. */
+export interface StoreNames {
+  /** The store that decides. */
   readonly decides: string;
+  /** The store with copies of the state. */
   readonly copies: string;
+  /** True if the deciding store does not accept this run's writes, so that a copy may have later changes. */
   readonly standsIn: boolean;
 }
 
-/** Judges a lane by the snapshot, which decides; a copy counts only while the snapshot accepts no writes. */
+/** Judges a lane by the snapshot, which decides; a copy is used only while the snapshot accepts no writes. */
 export function judgeRecord(
   parsed: ParsedRecord,
   copy: CopyOfLane | null,
-  { lane, places, now }: { readonly lane: LaneId; readonly places: Places; readonly now: number },
+  { lane, stores, now }: { readonly lane: LaneId; readonly stores: StoreNames; readonly now: number },
 ): JudgedLane {
-  const { decides, copies } = places;
+  const { decides, copies } = stores;
   if (parsed.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: decides };
   const problem = parsed.kind === 'unreadable' ? parsed.why : null;
   const { document, sequence, savedBy, orders, lease } =
@@ -61,10 +59,15 @@ export function judgeRecord(
       : [`The state's ${decides} cannot be read: ${completeSentence(problem)} This run replaces it.`]),
     ...(copy?.kind === 'unavailable' ? [`The state's ${copies} cannot be read: ${completeSentence(copy.why)}`] : []),
   ];
-  const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
+  const withStored = (more: readonly string[]): StoredWithState => ({
+    savedBy,
+    orders,
+    lease,
+    warnings: [...warnings, ...more],
+  });
   const state = document === null ? null : parseStateAt(document, lane, now);
   if (state?.kind === 'newer') return { kind: 'newer', version: state.version, origin: decides };
-  const since = places.standsIn ? readableCopy(copy, lane, now) : null;
+  const since = stores.standsIn ? readableCopy(copy, lane, now) : null;
   if (state?.kind === 'state') {
     const isBehind = since !== null && since.signed && since.sequence > sequence;
     return {
@@ -73,7 +76,7 @@ export function judgeRecord(
         ? withSafeParts(state.state, selectRestrictiveParts(since.parsed.state, true).state)
         : state.state,
       origin: isBehind ? `${decides}, with newer parts from the ${copies}` : decides,
-      ...beside([...(isBehind ? [] : warnOfNewerCopy(copy, sequence, places)), ...state.problems]),
+      ...withStored([...(isBehind ? [] : warnOfNewerCopy(copy, sequence, stores)), ...state.problems]),
     };
   }
   if (since !== null) {
@@ -82,7 +85,7 @@ export function judgeRecord(
       kind: 'found',
       state: cached.state,
       origin: copies,
-      ...beside([
+      ...withStored([
         ...warnOfDropped(cached, since.sequence, { copies, why: `the ${decides} does not accept writes` }),
         ...since.parsed.problems,
       ]),
@@ -93,10 +96,10 @@ export function judgeRecord(
       kind: 'unreadable',
       why: state.why,
       origin: decides,
-      ...beside([`The state #${sequence} in the ${decides} cannot be read: ${completeSentence(state.why)}`]),
+      ...withStored([`The state #${sequence} in the ${decides} cannot be read: ${completeSentence(state.why)}`]),
     };
-  if (problem !== null) return { kind: 'unreadable', why: problem, origin: decides, ...beside([]) };
-  return { kind: 'absent', ...beside(warnOfNewerCopy(copy, 0, places)) };
+  if (problem !== null) return { kind: 'unreadable', why: problem, origin: decides, ...withStored([]) };
+  return { kind: 'absent', ...withStored(warnOfNewerCopy(copy, 0, stores)) };
 }
 
 /** Returns a lane of a snapshot for people, with the answers of other lanes for its issues. */
@@ -105,8 +108,8 @@ export function viewLane(
   lane: LaneId,
   { place, now }: { readonly place: string; readonly now: number },
 ): JudgedLane {
-  const places = { decides: place, copies: '', standsIn: false };
-  const judged = judgeRecord(parseLaneIn(snapshot, lane), null, { lane, places, now });
+  const stores = { decides: place, copies: '', standsIn: false };
+  const judged = judgeRecord(parseLaneIn(snapshot, lane), null, { lane, stores, now });
   if (judged.kind !== 'found') return judged;
   const answers = listLaneAnswers(snapshot, (issue) => lane === QUEUE || issue.task === lane);
   return { ...judged, state: withAnswers(judged.state, answers, []) };
@@ -119,8 +122,8 @@ export function judgeCopy(
 ): JudgedLane {
   if (copy.kind === 'unavailable')
     return { kind: 'unavailable', why: `The state's ${copies} cannot be read: ${completeSentence(copy.why)}` };
-  const beside: Beside = { savedBy: null, orders: [], lease: null, warnings: [] };
-  if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...beside };
+  const stored: StoredWithState = { savedBy: null, orders: [], lease: null, warnings: [] };
+  if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...stored };
   const parsed = parseStateAt(copy.document, lane, now);
   if (parsed.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: copies };
   if (parsed.kind === 'unreadable')
@@ -128,7 +131,7 @@ export function judgeCopy(
       kind: 'unreadable',
       why: parsed.why,
       origin: copies,
-      ...beside,
+      ...stored,
       warnings: [`The state #${copy.sequence} in the ${copies} cannot be read: ${completeSentence(parsed.why)}`],
     };
   const { state, dropped } = selectSignedParts(parsed.state, copy.signed);
@@ -137,7 +140,7 @@ export function judgeCopy(
     kind: 'found',
     state,
     origin: dropped.includes('approvals') ? `${copies}; approvals are checked again` : copies,
-    ...beside,
+    ...stored,
     warnings: [
       ...warnOfDropped(others, copy.sequence, { copies, why: "it is not signed with this run's key" }),
       ...parsed.problems,
@@ -165,8 +168,12 @@ function readableCopy(copy: CopyOfLane | null, lane: LaneId, now: number): Reada
   return parsed.kind === 'state' ? { ...copy, parsed } : null;
 }
 
-/** Returns a sentence about a copy that is newer than the deciding place. */
-function warnOfNewerCopy(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
+/** Returns a sentence about a copy that is newer than the state in the deciding store. */
+function warnOfNewerCopy(
+  copy: CopyOfLane | null,
+  sequence: number,
+  { decides, copies }: StoreNames,
+): readonly string[] {
   if (copy?.kind !== 'found' || copy.sequence <= sequence) return [];
   const name = `The ${copies} has #${copy.sequence} of this state and the ${decides} has`;
   const what = sequence === 0 ? `${name} none` : `${name} #${sequence}`;

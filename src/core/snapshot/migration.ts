@@ -13,10 +13,10 @@ import {
   type Snapshot,
 } from './snapshot.ts';
 
-/** The name under which earlier versions stored the data that all lanes share, beside the lanes. */
+/** The name under which earlier versions stored the data that all lanes share, next to the lanes. */
 const BUDGET_NAME = 'budget';
 
-/** True if earlier versions stored something under this name: a lane, or the budget. */
+/** Returns true if earlier versions stored something under this name: a lane, or the budget. */
 export function isEarlierName(name: string): boolean {
   return name === BUDGET_NAME || isLaneId(name);
 }

@@ -66,7 +66,7 @@ const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 /** The file of the sub-tasks proposed for an issue, which earlier versions do not know. */
 export const PROPOSAL = /^proposals\/[1-9]\d{0,14}\.json$/;
 
-/** True if a file of the tree belongs to a snapshot; others are ignored. */
+/** Returns true if a file of the tree belongs to a snapshot; others are ignored. */
 export function isSnapshotFile(path: string): boolean {
   return (
     path === USAGE ||
@@ -87,7 +87,7 @@ export function listLanes(snapshot: Snapshot): readonly LaneId[] {
 /** Returns the states of the other lanes that know of a base on which `verify` fails. */
 export function listLanesOnRedBase(snapshot: Snapshot, lane: LaneId): readonly LaneState[] {
   return listLanes(snapshot).flatMap((other) => {
-    // Reading every state would take long.
+    // Reading every state would take long, so only states with this text are parsed.
     if (other === lane || !/"redBase": ?\{/.test(snapshot.get(laneFile(other)) ?? '')) return [];
     const document = parseRecordIn(snapshot, other)?.document ?? null;
     const parsed = document === null ? null : parseState(document, other);

@@ -13,7 +13,7 @@ const MAX_PULLS_CHARS = 512 * 1024;
 /** Maximum number of tasks of a pull request that are named. */
 export const MAX_TASKS_OF_PULL = 20;
 const MAX_LABELS = 10;
-/** Time after a merge in which a revert counts. */
+/** Time in ms after a merge in which a revert is attributed to it. */
 export const REVERT_WITHIN_MS = 30 * DAY_MS;
 
 const FOLDER = 'pulls/';
@@ -28,11 +28,12 @@ const pullTaskSchema = z.object({
   labels: z.array(z.string().max(60)).max(MAX_LABELS),
   /** The instant at which a person asked for it by a label; null for a task of a file. */
   labelledAt: instantSchema.nullable(),
-  /** The agent that worked on it last, and its model; null if unknown, or if the agent chose the model. */
+  /** The agent that worked on it last; null if unknown. */
   agent: z.string().max(60).nullable(),
+  /** The model that the user chose; null if the agent chose it, or if it is unknown. */
   model: z.string().max(100).nullable(),
   iterations: countSchema,
-  /** null if the cost of an iteration is unknown. */
+  /** Cost of the task in US dollars; null if the cost of an iteration is unknown. */
   costUsd: amountSchema.nullable(),
 });
 
@@ -53,22 +54,25 @@ const storedPullSchema = z.object({
   number: z.number().int().positive(),
   lane: z.string().max(120),
   baseBranch: z.string().max(300),
-  /** End of the run that published it first, and of the newest one. */
+  /** End of the run that published it first. */
   openedAt: instantSchema,
+  /** End of the newest run that published it. */
   publishedAt: instantSchema,
   /** The newest head that a run published. */
   head: objectId,
-  /** Number of times that a run found commits of people on the branch, and the newest such head. */
+  /** Number of times that a run found commits of people on the branch. */
   peoplePushes: countSchema,
+  /** The newest head with such commits; null if there is none. */
   personHead: objectId.nullable(),
-  /** Number of runs that answered reviews, and the beginning of the newest one. */
+  /** Number of runs that answered reviews. */
   reviewRounds: countSchema,
+  /** Beginning of the newest of these runs; null if there is none. */
   reviewedAt: instantSchema.nullable(),
   iterations: countSchema,
   /** Cost of the whole branch, with the answers to reviews and checks; null if a part of it is unknown. */
   costUsd: amountSchema.nullable(),
   tasks: z.array(pullTaskSchema).max(MAX_TASKS_OF_PULL),
-  /** null while it is open, as far as a run has seen. */
+  /** The end of the pull request; null while it is open, as far as a run has seen. */
   end: endSchema.nullable(),
   /** The revert that was found on its base branch; null if there is none. */
   reverted: z.object({ at: instantSchema }).nullable(),
@@ -102,9 +106,10 @@ export interface ClosedPull {
   readonly commits: readonly { readonly id: string; readonly message: string; readonly email: string }[];
 }
 
-/** A commit of the base branch that reverts others: `message` says which. */
+/** A commit of the base branch that reverts others. */
 export interface RevertCommit {
   readonly at: number;
+  /** The message, which says what is reverted. */
   readonly message: string;
 }
 
@@ -129,9 +134,9 @@ export function withPublishedPull(snapshot: Snapshot, published: PublishedPull):
     peoplePushes: (known?.peoplePushes ?? 0) + (isNewPush ? 1 : 0),
     reviewRounds: (known?.reviewRounds ?? 0) + (isNewRound ? 1 : 0),
     reviewedAt: reviewedAt ?? known?.reviewedAt ?? null,
-    // A run does not load the tasks of earlier runs.
+    // A run does not load the tasks of earlier runs, so they are kept here.
     tasks: [...(known?.tasks ?? []).filter(({ id }) => !named.has(id)), ...tasks].slice(-MAX_TASKS_OF_PULL),
-    // A pull request that is published is open, so an earlier `closed` no longer counts.
+    // A pull request that is published is open, so an earlier `closed` is obsolete.
     end: known?.end?.kind === 'merged' ? known.end : null,
     reverted: known?.reverted ?? null,
   };
@@ -195,18 +200,17 @@ function fileOf({ number }: Pick<StoredPull, 'number'>): string {
 }
 
 function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boolean {
-  // A pull request that was reopened and closed again ended later.
+  // A pull request that was reopened and closed again ended later, so a later end is news.
   if (end === null || at > end.at || kind !== end.kind) return true;
   return end.peopleCommits === null && commits.length > 0;
 }
 
-/**
- * Match the messages of commits that update a branch, and of commits by runs, which GitHub's update button may rebase.
- */
-const UPDATE = /^Merge (?:remote-tracking )?branch /;
-const OF_RUN = /\nRalph-Run: /;
+/** Matches the messages of commits that update a branch. */
+const UPDATE_COMMIT = /^Merge (?:remote-tracking )?branch /;
+/** Matches the messages of commits by runs, which GitHub's update button may rebase. */
+const RUN_COMMIT = /\nRalph-Run: /;
 
-/** True for the address with which GitHub's apps make commits. */
+/** Returns true for the address with which GitHub's apps make commits. */
 export function isEmailOfBot(email: string): boolean {
   return email.endsWith('[bot]@users.noreply.github.com');
 }
@@ -222,7 +226,9 @@ export function listMergesToJudge(snapshot: Snapshot, closed: readonly ClosedPul
   return closed.flatMap((one) => {
     const known = pullAt(snapshot, fileOf(one));
     if (known === null || one.kind === 'closed' || !isNewsOf(one, known)) return [];
-    const after = commitsAfter(known, one).filter(({ message }) => UPDATE.test(message) && !OF_RUN.test(message));
+    const after = commitsAfter(known, one).filter(
+      ({ message }) => UPDATE_COMMIT.test(message) && !RUN_COMMIT.test(message),
+    );
     return after.length === 0 ? [] : [{ number: one.number, commits: after.map(({ id }) => id) }];
   });
 }
@@ -235,7 +241,7 @@ function commitsAfter({ head }: StoredPull, { commits }: ClosedPull): ClosedPull
 function endOf(closed: ClosedPull, known: StoredPull): NonNullable<StoredPull['end']> {
   const { kind, at, commit, head, commits } = closed;
   const isByPerson = ({ message, email }: (typeof commits)[number]): boolean =>
-    !UPDATE.test(message) && !OF_RUN.test(message) && !isEmailOfBot(email);
+    !UPDATE_COMMIT.test(message) && !RUN_COMMIT.test(message) && !isEmailOfBot(email);
   const after = commitsAfter(known, closed).filter(isByPerson).length;
   return { kind, at, commit, peopleCommits: head === known.head ? 0 : commits.length === 0 ? null : after };
 }
@@ -256,10 +262,13 @@ function findRevert({ number, end }: StoredPull, reverts: readonly RevertCommit[
   return found === undefined ? null : { at: found.at };
 }
 
-/** True if the message says that it reverts the pull request: by its number in the quoted title, or by its commit. */
+/**
+ * Returns true if the message says that it reverts the pull request: by its number in the quoted title, or by its
+ * commit.
+ */
 function revertsPull(message: string, number: number, commit: string | null): boolean {
   const [subject = ''] = message.split('\n', 1);
-  // A revert of a revert brings the change back.
+  // A revert of a revert brings the change back, so it is not matched.
   const quoted = /^Revert "(?!Revert )(.*)"/.exec(subject)?.[1] ?? '';
   const name = `#${String(number)}`;
   const isByNumber = quoted.endsWith(`(${name})`) || quoted.startsWith(`Merge pull request ${name} `);

@@ -9,11 +9,9 @@ import { type Snapshot, withFile } from './snapshot.ts';
 export const MAX_RUNS = 200;
 /** Maximum number of tasks of a run that are named. */
 export const MAX_TASKS_OF_RUN = 20;
-/**
- * Maximum size of one packed journal, and of all journals together, in characters: every reading of the snapshot
- * fetches them.
- */
+/** Maximum size of one packed journal, in characters. */
 const MAX_JOURNAL_CHARS = 48 * 1024;
+/** Maximum size of all packed journals together, in characters: every reading of the snapshot fetches them. */
 const MAX_JOURNALS_CHARS = 384 * 1024;
 
 /** Maximum length of an unpacked journal, in characters. */
@@ -51,12 +49,14 @@ const firstSchema = z.object({
   endedAt: instantSchema,
   outcome: z.object({ kind: z.string().max(40), reason: z.string().max(60) }),
   agent: z.object({ name: z.string().max(60), version: z.string().max(60) }),
-  /** The commit that the run began from, and the published head; null if none was published. */
+  /** The commit that the run began from. */
   base: objectId,
+  /** The published head; null if none was published. */
   head: objectId.nullable(),
   pullRequest: z.number().int().positive().nullable(),
-  /** Results of `verify` in a clean clone, of the base and of the branch; null where it did not run. */
+  /** The result of `verify` for the base in a clean clone; null if it did not run. */
   baseVerification: verification,
+  /** The result of `verify` for the branch in a clean clone; null if it did not run. */
   headVerification: verification,
   /** The tasks that the run worked on, as it left them. */
   tasks: z.array(firstTaskSchema).max(MAX_TASKS_OF_RUN),
@@ -72,8 +72,9 @@ const firstSchema = z.object({
 export const newestRunSchema = firstSchema.extend({
   version: z.literal(2),
   tasks: z.array(taskSchema).max(MAX_TASKS_OF_RUN),
-  /** The branch that the run worked on, and the one that it merges into; null in runs of version 1. */
+  /** The branch that the run worked on; null in runs of version 1. */
   branch: z.string().max(255).nullable(),
+  /** The branch that it merges into; null in runs of version 1. */
   baseBranch: z.string().max(255).nullable(),
   /** The configured model of the agent; null if its CLI chose, and in runs of version 1. */
   model: z.string().max(100).nullable(),

@@ -46,7 +46,7 @@ const ADDED_TOKENS = 1_000;
 
 /**
  * Returns the maximum input of a request in tokens: no tokenizer makes more than one token per byte. The model reads
- * everything again after each search that the provider's servers run, together with what was found.
+ * everything again after each search that the provider's servers run, together with the results.
  */
 export function computeMaxInput(text: string, searches: number): number {
   return searches > 0 ? (searches + 1) * MAX_INPUT_TOKENS : Math.min(countBytes(text) + ADDED_TOKENS, MAX_INPUT_TOKENS);
@@ -76,7 +76,7 @@ function fits({ tokens, costUsd }: CallLimits, spent: Spent): boolean {
 /** The usage of an agent call, as counted between the agent and the model. */
 export interface Bill extends Spent {
   readonly requests: number;
-  /** The limit that ended the call; null if none did. */
+  /** The limit that ended the call; null if no limit ended it. */
   readonly exhausted: Exhausted | null;
   /** Other reasons for refused requests, in order, each once. */
   readonly refused: readonly string[];
@@ -93,7 +93,7 @@ const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'the maximum cost', t
 export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
   const analysis = withMissingPrice(given, bill);
   if (bill.requests === 0) return analysis;
-  // A model without a price counts only tokens, so its cost is unknown.
+  // For a model without a price only tokens are counted, so its cost is unknown.
   const isPriced = bill.costUsd > 0 || bill.tokens === 0 || analysis.costUsd !== null;
   const isComplete = analysis.costUsd !== null && (analysis.tokens ?? 0) >= bill.tokens && bill.exhausted === null;
   return {

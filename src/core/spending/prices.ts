@@ -36,12 +36,12 @@ const LISTED: Readonly<Record<string, Price>> = {
 /** Number of searches of a request that names no maximum; no provider runs more for one answer. */
 const UNBOUNDED_SEARCHES = 1_000;
 
-/** The highest list price of one search in US dollars, which counts where a provider's own price is unknown. */
+/** The highest list price of one search in US dollars, used where a provider's own price is unknown. */
 export const MAX_SEARCH_USD = 0.035;
 
 /**
- * Returns the maximum number of searches that the provider's servers run for a request, by the limits of its tools;
- * null is a tool without a limit.
+ * Returns the maximum number of searches that the provider's servers run for a request, by the limits of its tools. The
+ * limit null belongs to a tool without a limit.
  */
 export function computeMaxSearches(limits: readonly (number | null)[]): number {
   return limits.reduce<number>((sum, limit) => Math.min(sum + (limit ?? UNBOUNDED_SEARCHES), UNBOUNDED_SEARCHES), 0);
@@ -50,7 +50,7 @@ export function computeMaxSearches(limits: readonly (number | null)[]): number {
 /** Matches the date of a model version, which costs the same as the model. */
 const DATE = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
-/** The user's prices by a part of a model's name; the longest matching part counts. */
+/** The user's prices by a part of a model's name; the longest matching part is used. */
 export type Prices = Readonly<Record<string, Price>>;
 
 const MILLION = 1_000_000;
@@ -86,7 +86,7 @@ export function priceOf(prices: Prices, model: string): Price | null {
 export function givenPriceOf(prices: Prices, model: string): Price | null {
   const name = model.toLowerCase();
   const fitting = Object.entries(prices).filter(([part]) => name.includes(part.toLowerCase()));
-  // The more expensive of two equally long parts counts, so that a limit is kept.
+  // The more expensive of two equally long parts is used, so that a limit is kept.
   const [best] = fitting.sort(([a, one], [b, other]) => b.length - a.length || other.output - one.output);
   return best?.[1] ?? null;
 }
@@ -107,8 +107,8 @@ export function describeMissingPrice(model: string): string {
 }
 
 /**
- * Returns that limits in dollars do not bind an agent whose requests nobody counts; `reports` is what it tells of a
- * call.
+ * Returns the sentence that limits in dollars do not bind an agent whose requests nobody counts; `reports` are the
+ * amounts that the agent reports.
  */
 export function describeUnboundCost(
   title: string,

@@ -89,9 +89,9 @@ export interface ApprovedIssue {
 }
 
 /** Number of issues judged beyond those that a run can get to: a few may turn out not to be tasks. */
-const SPARE = 5;
+const SPARE_ISSUES = 5;
 /** Number of issues judged at once after the first question: as many as GitHub answers for in one request. */
-const AT_ONCE = 50;
+const ISSUES_PER_QUESTION = 50;
 /**
  * Maximum number of people looked up in a run: write permission takes a request per person who labelled or changed an
  * issue.
@@ -190,15 +190,13 @@ function issuesToJudge(
       .map(({ id }) => id),
   ]);
   if (must.size === 0 && !isFirst) return [];
-  // One request covers up to `AT_ONCE` issues, so the next ones are judged along with it.
-  const size = isFirst ? must.size + SPARE : Math.max(must.size, AT_ONCE);
+  // One request covers up to `ISSUES_PER_QUESTION` issues, so the next ones are judged along with it.
+  const size = isFirst ? must.size + SPARE_ISSUES : Math.max(must.size, ISSUES_PER_QUESTION);
   for (const { id, obstacle } of unknown) if (must.size < size && obstacle === null) must.add(id);
   return [...must].flatMap((id) => issues.get(id) ?? []);
 }
 
-/**
- * Accepts the run's own label event if GitHub does not list it yet: then the text of the event counts, and no other.
- */
+/** Accepts the run's own label event if GitHub does not list it yet: then only the text of the event is accepted. */
 function trustEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
   if (consent === 'gone' || consent.kind !== 'never' || consent.by !== null) return consent;
   return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };

@@ -4,7 +4,7 @@ import { progressOf } from './queue.ts';
 import { isFinished, withoutIssue, type QueuedTask, type Task, type TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';
 
-/** The task files before and after one iteration on `taskId`, with what the lane knows about its tasks. */
+/** The task files before and after one iteration on `taskId`, and the lane's tasks with their progress. */
 export interface ChecklistFacts {
   readonly before: readonly FileTask[];
   readonly after: readonly FileTask[];
@@ -69,7 +69,7 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
   const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
   for (const [at, item] of before.entries()) {
     if (successors.has(item.task.id)) continue;
-    // New items may be above or below the old one.
+    // New items may be above or below the old one, so its place is counted from both ends.
     const atItsPlace = before.length > after.length ? [] : [after[at], after.at(at - before.length)];
     const successor = [...strangers].find(
       (stranger) =>
@@ -92,11 +92,9 @@ function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolea
   return remark === '' || (remark !== null && state === 'done' && /^\s*[^\s\p{L}\p{N}]/u.test(remark));
 }
 
-/**
- * Minimum number of words of a title by which its item is recognized, and the share of them that must be left if the
- * item is still at its place.
- */
+/** Minimum number of words of a title by which its item is recognized. */
 const MIN_WORDS = 3;
+/** Minimum share of these words that must be left if the item is still in place. */
 const MIN_SHARE_LEFT = 0.75;
 
 /**

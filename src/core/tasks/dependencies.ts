@@ -22,7 +22,7 @@ export type AwaitedIssue =
 /** The state of an issue or pull request that is not a task of the lane. */
 export type IssueState = 'open' | 'closed' | 'missing';
 
-/** Tasks with their dependencies, and warnings about what people should correct. */
+/** Tasks with their dependencies, and warnings about mistakes that people should correct. */
 export interface SettledTasks<T extends QueuedTask> {
   readonly tasks: readonly T[];
   readonly warnings: readonly string[];
@@ -59,7 +59,8 @@ export function settleDependencies<T extends QueuedTask>(
     const { task, name } = dependent;
     if (known.isDone(task.id)) return dependent;
     const { ids, missing, isSelf } = sort(dependent);
-    // A missing reference in a file was already reported with line and column, when the file was parsed.
+    // A missing reference in a file was already reported with line and column when the file was parsed, so only issues
+    // are named here.
     const unsaid = missing.flatMap((awaited) => (awaited.kind === 'issue' ? [`#${String(awaited.number)}`] : []));
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
     if (unsaid.length > 0)
@@ -166,7 +167,7 @@ function waitersOf(waits: Waits): Waits {
 /** Returns the shortest way from a task back to itself, the task first, or null if there is none. */
 function shortestCycle(start: TaskId, waits: Waits): readonly TaskId[] | null {
   const before = new Map<TaskId, TaskId | null>([[start, null]]);
-  // A Map also iterates over entries that are added during the iteration.
+  // A Map also iterates over entries that are added during the iteration, so this is a breadth-first search.
   for (const id of before.keys()) {
     for (const next of waits.get(id) ?? []) {
       if (next === start) return pathTo(id, before);

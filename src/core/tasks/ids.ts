@@ -26,7 +26,7 @@ export type TaskId = string;
 /** A task's id, as a lane's state contains it. */
 export const storedTaskId = z.string().min(1).max(120);
 
-/** `queue` or `issue-N`. */
+/** Id of a lane: `queue` or `issue-N`. */
 export type LaneId = string;
 
 /** The lane that works on every task without a lane of its own. */
@@ -42,13 +42,13 @@ export function toIssueLane(issue: number): LaneId {
   return taskIdOfIssue(issue);
 }
 
-/** Returns the number of the issue whose task or lane has this id, or null. */
+/** Returns the number of the issue whose task or lane has this id; null for any other id. */
 export function issueOfId(id: TaskId): number | null {
   const issue = /^issue-([1-9]\d{0,14})$/.exec(id)?.[1];
   return issue === undefined ? null : Number(issue);
 }
 
-/** True if the task is an issue. */
+/** Returns true if the task is an issue. */
 export function isIssueTask(id: TaskId): boolean {
   return issueOfId(id) !== null;
 }
@@ -59,7 +59,7 @@ export function nameOfLane(lane: LaneId): string {
   return issue === null ? 'the queue' : `issue #${issue}`;
 }
 
-/** True if the name is a valid lane id. */
+/** Returns true if the name is a valid lane id. */
 export function isLaneId(name: string): boolean {
   return name === QUEUE || issueOfId(name) !== null;
 }
@@ -80,8 +80,8 @@ export function formatPromptTaskId(sha256: string): TaskId {
 }
 
 /**
- * True if the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of several do
- * (decide.ts).
+ * Returns true if the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of
+ * several do (decide.ts).
  */
 export function isPromptTask(id: TaskId): boolean {
   return /^prompt-[0-9a-f]{12}$/.test(id);
@@ -99,7 +99,7 @@ const ENTRY_FORM = new RegExp(`^(?:${[...fileSources, 'prompt'].join('|')})-([\\
  * has this id, so it is never done here.
  */
 export function idOfForeignIssue(name: string): TaskId {
-  // Names of owners contain no dot.
+  // Names of owners contain no dot, so different names stay different.
   return `elsewhere-${name
     .replace('/', '.')
     .replace('#', '.')
@@ -115,7 +115,7 @@ export function nameOfTaskId(id: TaskId): string {
     .replace(/^elsewhere-.*/, 'an issue of another repository');
 }
 
-/** True if the id of a task contains a hash, so that people know the task by its title alone. */
+/** Returns true if the id of a task contains a hash, so that people know the task by its title alone. */
 export function isHashedId(id: TaskId): boolean {
   return /^(?:plan|prompt)-|-[0-9a-f]{8,}$/.test(id);
 }
@@ -163,7 +163,7 @@ function hex(value: number): string {
   return (value >>> 0).toString(16).padStart(8, '0');
 }
 
-/** True if tasks of the source are entries in files. */
+/** Returns true if tasks of the source are entries in files. */
 export function isFileSource(source: string): source is FileSource {
   return fileSources.some((one) => one === source);
 }
@@ -189,7 +189,7 @@ export function reopenDueTasks(
 ): Readonly<Record<TaskId, TaskProgress>> {
   const woken = Object.entries(tasks).flatMap(([id, progress]) => {
     const turn = nextTurnOf(progress, cooldownMs);
-    // No wait is that long: the clock of a machine was wrong.
+    // No wait is that long, so the clock of a machine was wrong and the task is due.
     const isDue = turn !== null && (turn <= now || isTooFarAhead(turn - MAX_WAIT_MS, now));
     return !isDue ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];
   });

@@ -14,8 +14,9 @@ export interface IssueQuery {
  */
 const DEMANDING: readonly string[] = ['author', 'assignee', 'label', 'milestone', 'type', 'project'];
 
-/** GitHub's limits of a search: characters of words that are not qualifiers, and operators. */
+/** GitHub's limit for the characters of words that are not qualifiers. */
 const MAX_WORD_CHARS = 256;
+/** GitHub's limit for the operators of a search. */
 const MAX_OPERATORS = 5;
 
 /** The values of `is:`, `state:` and `type:` that no open issue has. */

@@ -66,7 +66,7 @@ export function reopenWaitingTasks(
     const progress = progressOf(state.tasks, id);
     const before = isStuck(progress) ? progress.approval : undefined;
     if (before === undefined || before.text === hashOf(text)) return [];
-    // The attempts of a failed task are used up; the edited text gets new ones.
+    // The attempts of a failed task are used up, so the edited text gets new ones.
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });

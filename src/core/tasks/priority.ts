@@ -21,13 +21,14 @@ const WORDS: ReadonlyMap<string, number> = new Map([
   ['p3', 4],
 ]);
 
-/** Returns the priority of a word such as `high` or `P2`, in any case, or null. */
+/** Returns the priority of a word such as `high` or `P2`, in any case; null for any other word. */
 export function priorityOfWord(word: string): number | null {
   return WORDS.get(word.toLowerCase()) ?? null;
 }
 
 /**
- * Returns the priority of an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority`, or null.
+ * Returns the priority of an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority`; null for
+ * any other label.
  */
 export function priorityOfLabel(label: string): number | null {
   const [, ...words]: readonly (string | undefined)[] =
@@ -37,8 +38,8 @@ export function priorityOfLabel(label: string): number | null {
 }
 
 /**
- * Returns the priority of a heading that begins with a priority word, or null: `High Priority`, `🔴 P0 – now`,
- * `Priority: low`, `Priority 1` to `Priority 5`.
+ * Returns the priority of a heading that begins with a priority word: `High Priority`, `🔴 P0 – now`, `Priority: low`,
+ * `Priority 1` to `Priority 5`; null for any other heading.
  */
 export function priorityOfHeading(heading: string): number | null {
   const number = /^[^\p{L}\p{N}]*priority[\s:–—#-]+([1-5])(?![\p{L}\p{N}_]|[.,]\d)/iu.exec(heading)?.[1];

@@ -5,11 +5,13 @@ import { isFinished, isSettled, type QueuedTask, type TaskProgress } from './tas
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
-/** Numbers of tasks by state; `open` counts all that are not done, `requiredOpen` those that completion waits for. */
+/** Numbers of tasks by state. */
 export interface TaskCounts {
   readonly all: number;
   readonly done: number;
+  /** Number of tasks that are not done. */
   readonly open: number;
+  /** Number of open tasks that completion waits for. */
   readonly requiredOpen: number;
   readonly failed: number;
   readonly blocked: number;
@@ -57,7 +59,7 @@ export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask
 
 /** Returns the lane's progress on a task; an unknown task is `todo`. */
 export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
-  // Ids can be any text: `constructor` is not an entry of an empty record.
+  // Ids can be any text, so `constructor` must not be found in an empty record.
   return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouchedProgress;
 }
 
@@ -124,7 +126,7 @@ export function sortByPriority<T extends QueuedTask>(tasks: readonly T[]): reado
 }
 
 function inOrder<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById): readonly T[] {
-  // Array sort is stable: equal ranks keep the given order.
+  // The sort is stable, so equal ranks keep the given order.
   return tasks
     .map((task) => ({ task, rank: rankOf(task, progress, null) }))
     .sort((a, b) => compare(a.rank, b.rank))
@@ -165,7 +167,7 @@ export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById)
 }
 
 /**
- * True if the lane's work is done: every required task is, and at least one was. Without required tasks, the
+ * Returns true if the lane's work is done: every required task is, and at least one was. Without required tasks, the
  * prompt decides, and without a prompt all of the optional ones. Feedback of people and CI is required as well, but is
  * not part of the plan.
  */
@@ -179,7 +181,7 @@ export function isPlanComplete(all: readonly QueuedTask[], progress: ProgressByI
   return wanted.length > 0 && wanted.every((task) => isFinished(progressOf(progress, task.id)));
 }
 
-/** True if a task may be worked on now, as far as the lane knows. */
+/** Returns true if a task may be worked on now, as far as the lane knows. */
 export function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   return (
     task.obstacle === null &&

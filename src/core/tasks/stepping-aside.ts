@@ -66,10 +66,12 @@ export function computeProgressAfter(
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
   const before = progressOf(state.tasks, facts.task.id);
-  // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task.
+  // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task, so the attempt is
+  // given back.
   const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
-  // A task without work of its own starts again from the current tree: changes made for other tasks are not its work.
+  // A task without work of its own starts again from the current tree, because changes made for other tasks are not its
+  // work.
   const { evidence } = facts;
   const ofCommands = before.startedTree === evidence.before.tree && !hasAgentChangedContent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
@@ -98,7 +100,10 @@ export function computeProgressAfter(
   }
 }
 
-/** Returns what may still be spent on a task when its iteration has spent `hereUsd`; null = it has no ceiling. */
+/**
+ * Returns the amount in US dollars that may still be spent on a task when its iteration has spent `hereUsd`; null if it
+ * has no ceiling.
+ */
 export function computeCeilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
   return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
 }
@@ -107,7 +112,7 @@ function addToCeiling({ ceiling }: TaskProgress, costUsd: number | null): TaskPr
   return ceiling && { ...ceiling, spentUsd: ceiling.spentUsd + Math.max(0, costUsd ?? 0) };
 }
 
-/** Returns the state in which these tasks have the ceilings that people approved; what was spent stays. */
+/** Returns the state in which these tasks have the ceilings that people approved; amounts already spent stay. */
 export function withCeilings(
   state: LaneState,
   ceilings: ReadonlyMap<TaskId, number>,
@@ -138,8 +143,7 @@ export function explainGivenUp(
 }
 
 /**
- * Returns true if another task could be worked on. A task that only waits for a verification of the head does not
- * count.
+ * Returns true if another task could be worked on. A task that only waits for a verification of the head is ignored.
  */
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
@@ -161,7 +165,7 @@ function circuitFacts(
     isPromptTask(task.id) && judgement.claimsEverything && vetoes.length === 0 && discrepancies.length === 0;
   return {
     progress,
-    // "Nothing to do" is an answer, also if no work is left.
+    // "Nothing to do" is an answer even if no work is left, so it does not feed the circuit.
     neutral:
       judgement.neutral ||
       nothingToDo ||
@@ -178,7 +182,7 @@ function circuitFacts(
   };
 
   function outputFact(): CircuitFacts['output'] {
-    // A call that failed gave no answer, which differs from a short one.
+    // A call that failed gave no answer, which differs from a short one, so its length is not compared.
     if (!hasAgentAnswered({ analysis, evidence })) return 'unmeasured';
     return hasOutputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
       ? 'declined'

@@ -55,7 +55,7 @@ export type TaskObstacle = (typeof taskObstacles)[number];
 
 export const queuedTaskSchema = z.object({
   id: z.string(),
-  /** 1 is highest. */
+  /** The task's priority; 1 is highest. */
   priority: z.number(),
   dependsOn: z.array(z.string()),
   /** True if the task never blocks completion. */
@@ -92,8 +92,9 @@ const objectId = z.string().max(64);
 /** Maximum length of a refusal's words in characters; longer ones are cut. */
 export const MAX_SERVER_WORDS_CHARS = 900;
 
-/** Maximum number and length of the paths of unpublished files that a task remembers. */
+/** Maximum number of paths of unpublished files that a task remembers. */
 export const MAX_NAMED_PATHS = 5;
+/** Maximum length of such a path in characters; longer ones are cut. */
 export const MAX_NAMED_PATH_CHARS = 200;
 const namedPaths = z.array(z.string().max(MAX_NAMED_PATH_CHARS)).max(MAX_NAMED_PATHS);
 
@@ -159,8 +160,8 @@ export const taskProgressSchema = z.object({
   /** Consent to the text of the issue that was worked on last. */
   approval: approvalSchema.optional(),
   /**
-   * Set if another lane worked on it last: its progress is a copy of that lane's, until it is worked on here. `at` is
-   * when that lane's run ended.
+   * Set if another lane worked on it last: its progress is a copy of that lane's progress, until it is worked on here.
+   * `at` is when that lane's run ended.
    */
   answer: z.object({ lane: z.string().max(120), at: instantSchema }).optional(),
 });
@@ -168,12 +169,12 @@ export const taskProgressSchema = z.object({
 /** Everything that a lane knows about a task. */
 export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;
 
-/** True if no work is left on the task: it is done, or will be once its commit is proven. */
+/** Returns true if no work is left on the task: it is done, or will be once its commit is proven. */
 export function isFinished({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'finished' || state === 'done';
 }
 
-/** True if a run of any lane began the task. */
+/** Returns true if a run of any lane began the task. */
 export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
   return state !== 'todo' || attempts > 0 || answer !== undefined;
 }
@@ -191,12 +192,12 @@ export function computeShownState({ state }: Pick<TaskProgress, 'state'>): TaskS
   return state === 'finished' ? 'done' : state;
 }
 
-/** True if no run works on the task any longer, unless a person asks for it again. */
+/** Returns true if no run works on the task any longer, unless a person asks for it again. */
 export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
   return isFinished(progress) || isStuck(progress);
 }
 
-/** True if the task is failed, blocked or stuck; a person can reopen it at once. */
+/** Returns true if the task is failed, blocked or stuck; a person can reopen it at once. */
 export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }
@@ -247,12 +248,12 @@ function nameOfSubject(on: FeedbackSubject): string {
 /** A task that the lane was made for: everything but feedback of people and CI on its pull request. */
 export type ListedTask = Task & { readonly source: Exclude<TaskSource, { kind: 'feedback' }> };
 
-/** True if the lane was made for the task, so that people see it in its list of tasks. */
+/** Returns true if the lane was made for the task, so that people see it in its list of tasks. */
 export function isListed(task: Task): task is ListedTask {
   return task.source.kind !== 'feedback';
 }
 
-/** Returns the number of the issue that the task is, or null. */
+/** Returns the number of the issue that the task is; null for any other task. */
 export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;
 }

@@ -12,8 +12,8 @@ export interface TextDependencies {
 
 /**
  * Parses "depends on #12", "blocked by #3, #4 and #5", lists below such words, and open boxes that begin with an issue
- * (`- [ ] #12`). Addresses of issues count as `#12`; code, quotes, comments and struck-out text do not count, nor does
- * "no longer depends on". `repository` is `owner/repo`; if it is unknown (null), only bare numbers belong to it.
+ * (`- [ ] #12`). Addresses of issues count as `#12`; code, quotes, comments, struck-out text and "no longer depends on"
+ * are ignored. `repository` is `owner/repo`; if it is unknown (null), only bare numbers belong to it.
  */
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
   // Most texts have no dependencies, and parsing a thousand of them would take a second.

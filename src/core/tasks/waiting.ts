@@ -24,10 +24,11 @@ const MAX_STATES = 1_000;
 const REFERENCE = /#\d|\bGH-\d|\/(?:issues|pull)\/\d/i;
 const WORDS = /depend|block|\[\s\]/i;
 
-/** A dependency that GitHub itself records. `elsewhere` is the other repository, as `owner/repo`; null for this one. */
+/** A dependency that GitHub itself records. */
 export interface KnownDependency {
   readonly number: number;
   readonly state: IssueState;
+  /** The other repository, as `owner/repo`; null for this one. */
   readonly elsewhere: string | null;
 }
 
@@ -52,10 +53,11 @@ export type WaitAnswer =
   | (Extract<WaitQuestion, { kind: 'dependencies' }> & { readonly found: WaitFacts['dependencies'] })
   | (Extract<WaitQuestion, { kind: 'states' }> & { readonly found: WaitFacts['states'] });
 
-/** Tasks in the order of work, with their issues. `isDone` is true for a finished task. */
+/** Tasks in the order of work, with their issues. */
 export interface WaitingTasks {
   readonly tasks: readonly Task[];
   readonly issues: ReadonlyMap<number, TaskIssue>;
+  /** Returns true for a finished task. */
   readonly isDone: (id: TaskId) => boolean;
 }
 
@@ -133,7 +135,7 @@ export function applyWaitAnswer(facts: WaitFacts, answer: WaitAnswer): WaitFacts
 
 const noDependencies: TextDependencies = { issues: [], elsewhere: [], names: [] };
 
-/** True if a text may name a dependency; most do not, and need no parser. */
+/** Returns true if a text may name a dependency; most do not, and need no parser. */
 export function mayNameDependency(body: string): boolean {
   return REFERENCE.test(body) && WORDS.test(body);
 }
@@ -182,7 +184,7 @@ function warnOfLength(numbers: readonly number[]): readonly string[] {
 
 /**
  * Returns warnings about other repositories, which cannot be looked up here: only dependencies that GitHub itself
- * records count.
+ * records are used.
  */
 function warnOfElsewhere({ texts, dependencies }: WaitFacts, open: readonly Task[]): readonly string[] {
   const known = new Set(

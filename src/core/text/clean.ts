@@ -11,7 +11,7 @@ import { cutText } from './phrase.ts';
 
 /**
  * Returns the number of characters that were removed because a reader would not see them. Characters beyond the maximum
- * length do not count.
+ * length are not included.
  */
 export function countUnseenCharacters({ kinds }: CleanedText): number {
   return Object.values(kinds).reduce((sum, count) => sum + count, 0);
@@ -62,13 +62,13 @@ export function cleanTitle(title: string): CleanedText {
 /** Removes from Markdown of any length what a reader of the rendered page would not see. */
 export function cleanMarkdown(markdown: string): CleanedText {
   const tally = createTally();
-  // The parser's offsets begin after a byte order mark.
+  // The parser's offsets begin after a byte order mark, so the mark is removed first.
   const marks = /^\uFEFF*/.exec(markdown)?.[0].length ?? 0;
   if (marks > 0) tally.add('invisible', marks);
   let text = toLineFeeds(markdown.slice(marks));
   for (let pass = 0; ; pass += 1) {
-    // All edits are made at once: without its invisible characters the text may be different Markdown that shows hidden
-    // words.
+    // All edits are made at once, because without its invisible characters the text may be different Markdown that
+    // shows hidden words.
     const edits = [...findUnseen(text).map((span) => ({ ...span, insert: '' })), ...hiddenIn(text, pass)];
     const after = normalizeBlanks(edited(text, edits, tally.add));
     if (after === text) return { text, removed: tally.sum(), kinds: tally.kinds };
@@ -101,7 +101,7 @@ function createTally(): Tally {
   };
 }
 
-/** Applies the edits; of overlapping ones the first and longest counts. */
+/** Applies the edits; of overlapping ones the first and longest is used. */
 function edited(
   text: string,
   edits: readonly MarkdownEdit<CleanKind>[],

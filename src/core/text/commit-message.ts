@@ -17,7 +17,7 @@ const MAX_BODY_LINES = 40;
 const MAX_BODY_CHARS = 2_000;
 
 /**
- * Cleans a foreign commit message: it must not steer CI, close issues, mention people or bring trailers. Empty if
+ * Cleans an untrusted commit message: it must not steer CI, close issues, mention people or bring trailers. Empty if
  * nothing remains.
  */
 export function cleanCommitMessage(foreign: string): string {
@@ -30,7 +30,7 @@ export function cleanCommitMessage(foreign: string): string {
 }
 
 /**
- * Cleans a foreign text for the subject of a commit: one line of at most 120 characters, as harmless as a cleaned
+ * Cleans an untrusted text for the subject of a commit: one line of at most 120 characters, as harmless as a cleaned
  * message.
  */
 export function cleanCommitSubject(foreign: string): string {
@@ -103,7 +103,7 @@ function isDirective(line: string): boolean {
   );
 }
 
-/** Matches trailers that count anywhere in a message: names with a hyphen, and names that services look for. */
+/** Matches trailers that are read anywhere in a message: names with a hyphen, and names that services look for. */
 const NAMED_TRAILER =
   /^\s*(?:[a-z\d]+(?:-[a-z\d]+)+|cc|bcc|bug|see|ref|refs|link)\s*[:=](?:\s|$)|^\s*\(cherry picked from /i;
 const ANY_TRAILER = /^[a-z\d-]+\s*[:=]/i;

@@ -10,7 +10,7 @@ export function findNearest<Name extends string>(word: string, names: readonly N
   return best?.name ?? null;
 }
 
-/** True if `word` differs from one of the names by at most one letter. */
+/** Returns true if `word` differs from one of the names by at most one letter. */
 export function isAlmostName(word: string, names: readonly string[]): boolean {
   const typed = word.toLowerCase().slice(0, MAX_TYPED_CHARS);
   return names.some((name) => editDistance(typed, name) <= 1);

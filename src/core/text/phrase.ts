@@ -24,7 +24,7 @@ export function withoutSkipWords(text: string): string {
   return text.replace(SKIP_IN_BRACKETS, '($1)').replace(STARRED_NO_CI, '(no ci)').replace(SKIP_CHECKS, '$1 checks');
 }
 
-/** True if the text contains words that keep CI from running. */
+/** Returns true if the text contains words that keep CI from running. */
 export function hasSkipWords(text: string): boolean {
   return ORDER_IN_BRACKETS.test(text) || text.search(STARRED_NO_CI) !== -1 || text.search(SKIP_CHECKS) !== -1;
 }
@@ -61,7 +61,7 @@ export function breakReferences(line: string): string {
     .replace(/www(?=\.)/gi, `$&${ZERO_WIDTH_SPACE}`);
 }
 
-/** Returns foreign text as one line of at most `maxChars` characters, with `…` at the end if it was cut. */
+/** Returns an untrusted text as one line of at most `maxChars` characters, with `…` at the end if it was cut. */
 export function toOneLine(foreign: string, maxChars: number): string {
   return capText(flattenText(foreign), maxChars);
 }
@@ -79,7 +79,7 @@ export function flattenText(foreign: string): string {
     .trim();
 }
 
-/** Returns foreign text as one line that cannot steer a terminal; the rest of such an attempt stays visible. */
+/** Returns an untrusted text as one line that cannot steer a terminal; the rest of such an attempt stays visible. */
 export function toTerminalLine(foreign: string, maxChars: number): string {
   return capText(foreign.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), maxChars);
 }

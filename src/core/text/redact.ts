@@ -30,7 +30,7 @@ export function createRedactor(secretValues: readonly string[]): (text: string) 
 
 /**
  * Creates a function that returns true if a text contains one of the values in any encoding. Texts that only look like
- * a key do not count.
+ * a key are ignored.
  */
 export function createSecretFinder(secretValues: readonly string[]): (text: string) => boolean {
   const forms = [...new Set(secretValues.flatMap(formsOf))];

@@ -3,12 +3,13 @@ import type { LookAtKind } from '../review/manifest.ts';
 import type { ObjectId } from '../evidence.ts';
 
 /**
- * The state of GitHub's auto-merge for the next pull request to merge; `detail` is GitHub's sentence, or names of *Look
- * at first* kinds. `still-armed` means that it could not be switched off although somebody pushed.
+ * The state of GitHub's auto-merge for the next pull request to merge. `still-armed` means that it could not be
+ * switched off although somebody pushed.
  */
 export interface AutoMerge {
   readonly number: number;
   readonly kind: 'armed' | 'still-armed' | Refused | Prevented;
+  /** GitHub's sentence, or names of *Look at first* kinds. */
   readonly detail: string;
 }
 
@@ -19,9 +20,9 @@ type Refused = 'at-once' | 'not-allowed' | 'refused';
 type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' | 'review-again';
 
 /**
- * Returns why auto-merge must not be armed for a pull request, or null. Null requires that its work is complete, is
- * verified in a clean clone at its head, and has no person's commit on top and no *Look at first* kind that prevents
- * auto-merge. `state` is null if the lane's state is unknown.
+ * Returns why auto-merge must not be armed for a pull request; null if it may be. Null requires that its work is
+ * complete, is verified in a clean clone at its head, and has no person's commit on top and no *Look at first* kind
+ * that prevents auto-merge. `state` is null if the lane's state is unknown.
  */
 export function explainNotArmed(
   state: LaneState | null,
@@ -40,7 +41,8 @@ export function explainNotArmed(
   if (lastRun?.outcome !== 'complete' || lastRun.published === null) return not('incomplete');
   if (lastRun.published.head !== head) return not('person');
   if (headVerification?.kind !== 'passed' || headVerification.commit !== head) return not('unverified');
-  // New commits have overtaken an approval, and the newly requested reviews have not arrived yet.
+  // New commits have overtaken an approval, and the newly requested reviews have not arrived yet, so auto-merge must
+  // wait for them.
   if (feedback.overtaken !== null && feedback.overtaken.wasApproved !== false && (needsReview || isReviewRequested))
     return not('review-again');
   if (change.lookAt === null) return not('look-at', 'not measured');

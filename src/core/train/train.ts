@@ -27,7 +27,7 @@ export type MergeObstacle =
 
 /** An open pull request in the order in which people merge them; plain data. */
 export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' | 'head' | 'isArmed' | 'createdAt'> {
-  /** null if nothing keeps people from merging it. */
+  /** The obstacle to a merge; null if nothing keeps people from merging it. */
   readonly obstacle: MergeObstacle | null;
   readonly needsReview: boolean;
   /** True if a review was requested although no rule requires one. */
@@ -39,11 +39,12 @@ export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' 
   readonly stale: readonly string[];
 }
 
-/** Ralph's open pull requests, the next to merge first. `isCompared` is true once git has compared them. */
+/** Ralph's open pull requests, the next to merge first. */
 export interface Train {
   readonly pulls: readonly TrainPull[];
+  /** True once git has compared the pull requests. */
   readonly isCompared: boolean;
-  /** null if no run has decided about auto-merge yet. */
+  /** The state of auto-merge; null if no run has decided about it yet. */
   readonly autoMerge: AutoMerge | null;
   /** The listed pull requests of these branches that are no longer open, and pull requests that revert one of them. */
   readonly closed: readonly ClosedPull[];
@@ -75,7 +76,10 @@ export function findNextPull({ pulls: [first] }: Train): TrainPull | null {
   return first !== undefined && rankOf(first) === 0 ? first : null;
 }
 
-/** Returns the number of the next pull request to merge if a rule requires its branch to be updated first, or null. */
+/**
+ * Returns the number of the next pull request to merge if a rule requires its branch to be updated first; null
+ * otherwise.
+ */
 export function findPullToUpdate(train: Train): number | null {
   const next = findNextPull(train);
   return next?.obstacle === 'update' ? next.number : null;
@@ -115,7 +119,7 @@ export function withPublished(
     behind: hasBase ? 'no' : known.behind,
     stale: isMoved ? [] : known.stale,
     needsReview: known.needsReview || isOvertaken,
-    // Runs push no commit while auto-merge is on.
+    // Runs push no commit while auto-merge is on, so it is off if the head has moved.
     isArmed: known.isArmed && !isMoved,
   } as const;
   return inOrder({ ...train, pulls: [...others, { ...known, ...published, ...standing }] });
@@ -144,7 +148,7 @@ function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefine
     isArmed: pull.isArmed,
     conflictsWith: compared?.conflictsWith ?? [],
     behind: isBehind === null ? 'unknown' : isByRule ? 'rule' : isBehind ? 'left' : 'no',
-    // Pull requests with other obstacles are verified again before people merge them.
+    // Pull requests with other obstacles are verified again before people merge them, so no file is listed for them.
     stale: obstacle === null || obstacle === 'update' ? (compared?.changedInBase ?? []).slice(0, MAX_STALE) : [],
   };
 }

@@ -15,7 +15,7 @@ export const spentSchema = z.object({
   unpriced: count.describe('Number of these iterations without a known cost.'),
 });
 
-/** Iterations and what they cost. An unknown cost is never counted as zero. */
+/** Iterations with their cost. An unknown cost is never counted as zero. */
 export type SpentIterations = Immutable<z.infer<typeof spentSchema>>;
 
 const taskSchema = z.object({ id: z.string(), title: z.string() });
@@ -202,7 +202,7 @@ function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: Repla
     const known = ends.get(id);
     if (known?.kind === 'finished' && known.startedAt === journal.start.startedAt) return finished.has(id);
     const hasProgress = notMade.some(({ taskId, verdict }) => taskId === id && verdict.progress);
-    // No later run works on a task that was given up.
+    // No later run works on a task that was given up, so its later work is lost.
     const isOver = isGivenUp(progressOf(replayed.state.tasks, id)) && known?.kind !== 'given-up';
     return isOver && (hasProgress || known?.kind === 'finished');
   };
@@ -213,7 +213,7 @@ function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: Repla
   const saved = notMade.filter((entry) => !isLater(entry));
   const later = [...notMade.filter(isLater), ...(isPaused ? left : [])];
   const last = notMade.at(-1);
-  // No iteration finishes a prompt: its claims complete the run.
+  // No iteration finishes a prompt, because its claims complete the run: losing that end loses the prompt.
   const isCompletionLost =
     last !== undefined &&
     ends.get(last.taskId)?.kind !== 'finished' &&

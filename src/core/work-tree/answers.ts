@@ -9,23 +9,21 @@ const MAX_NAME_CHARS = 200;
 
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-/**
- * Work that exists in the git directory but not in the work tree. `id` is its last commit, or for another work tree and
- * a submodule the tree of its files.
- */
+/** Work that exists in the git directory but not in the work tree. */
 const besideSchema = z.object({
   is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree', 'submodule']),
   name: z.string().min(1).max(4096),
+  /** Its last commit, or for another work tree and a submodule the tree of its files. */
   id: objectId,
   /** The commit that another work tree has checked out. */
   head: objectId.optional(),
 });
 
-/** See `besideSchema`. */
+/** Work outside of the work tree, see `besideSchema`. */
 export type BesideWork = z.infer<typeof besideSchema>;
 
 /** The reason for leaving out work that is not in the work tree, as a part of a sentence. */
-export const BESIDE = 'only files that git sees in the work tree are published';
+export const OUTSIDE_WORK_TREE = 'only files that git sees in the work tree are published';
 
 /** Schema of a Substitute. */
 const substituteSchema = z.discriminatedUnion('is', [
@@ -90,13 +88,12 @@ const answers = {
   }),
   /** The number of bytes of the pack that follow. */
   pack: z.object({ kind: z.literal('pack'), bytes: z.int().positive().max(CHUNK_BYTES) }),
-  /** null if the wanted content is missing. */
   'put-back': z.object({
     kind: z.literal('put-back'),
     paths: z.array(path).max(MAX_ANSWER_PATHS).nullable(),
     /**
-     * Paths that could not be put back, each with the state found there and the state that it counts as; null if the
-     * path does not exist.
+     * Paths that could not be put back: `found` is the entry there, `counted` the entry that replaces it in
+     * comparisons; null if the path does not exist.
      */
     left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MAX_ANSWER_PATHS),
   }),
@@ -163,7 +160,7 @@ export function explainSubstitute(substitute: Substitute): string {
   }
 }
 
-/** Returns the name of the work for people and the agent. The agent chose that name. */
+/** Returns the name of the work for people and the agent. The agent chose the name. */
 export function nameOfBeside({ is, name }: BesideWork): string {
   const shown = toOneLine(name, MAX_NAME_CHARS - 40);
   const names = {
@@ -179,7 +176,7 @@ export function nameOfBeside({ is, name }: BesideWork): string {
 
 /** Returns the items that are new or changed. */
 export function findNewBesideWork(before: readonly BesideWork[], now: readonly BesideWork[]): readonly BesideWork[] {
-  // The number of a stash changes when a newer one is made.
+  // The number of a stash changes when a newer one is made, so it is not a part of its identity.
   const identityOf = ({ is, name, id }: BesideWork): string => `${is} ${is === 'stash' ? '' : name} ${id}`;
   const known = new Set(before.map(identityOf));
   return now.filter((item) => !known.has(identityOf(item)));

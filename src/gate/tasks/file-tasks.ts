@@ -2,7 +2,7 @@ import { toRootProblem, toRootTask } from '../../core/folder.ts';
 import { findNamedDocuments, listPromptFiles, createPromptTask } from '../../core/open-ended/prompt-task.ts';
 import { joinNames, formatMoreLine, toOneLine } from '../../core/text/phrase.ts';
 import {
-  BESIDE_ROOT_PLAN,
+  ROOT_PLAN_NEIGHBOURS,
   type FileTask,
   positionOf,
   PRD_ARCHIVE_PATH,
@@ -55,7 +55,7 @@ export async function findTaskFiles({
     null,
   );
   const mayBeOther = Object.hasOwn(found.base, ROOT_PLAN) || Object.hasOwn(found.unread, ROOT_PLAN);
-  const beside = mayBeOther ? await repository.namesOf(BESIDE_ROOT_PLAN) : [];
+  const beside = mayBeOther ? await repository.namesOf(ROOT_PLAN_NEIGHBOURS) : [];
   const [base, unread] = [withoutOtherPlan(found.base, beside), withoutOtherPlan(found.unread, beside)];
   const hasTasks = [...Object.keys(base), ...Object.keys(unread)].some((path) => path !== PRD_ARCHIVE_PATH);
   return hasTasks ? { sources, base, unread } : null;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants, inflateRawSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
-import { LEFT_OUT } from '../../core/review/left-out.ts';
+import { LEFT_OUT_CLAUSES } from '../../core/review/left-out.ts';
 import { findKeyPatterns } from '../../core/secrets/key-patterns.ts';
 import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
@@ -116,9 +116,9 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   async function inspectText(text: string): Promise<string | null> {
     const content = Buffer.from(text);
-    if (findsSecret(content)) return LEFT_OUT.secret;
+    if (findsSecret(content)) return LEFT_OUT_CLAUSES.secret;
     const keys = await keysIn(content);
-    return keys.length > 0 ? `${LEFT_OUT.key} (${[...new Set(keys)].join(', ')})` : null;
+    return keys.length > 0 ? `${LEFT_OUT_CLAUSES.key} (${[...new Set(keys)].join(', ')})` : null;
   }
 
   async function inspect(
@@ -130,10 +130,10 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     const filtered = workTree === null ? new Set() : await filteredPaths(workTree, changes);
     for (const change of changes) {
       const why =
-        judgePath(change) ?? substitutes.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT.filter : null);
+        judgePath(change) ?? substitutes.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT_CLAUSES.filter : null);
       if (why) withheld.set(change.path, why);
     }
-    const isProtectedAlone = ({ path }: PathChange): boolean => withheld.get(path) === LEFT_OUT.protected;
+    const isProtectedAlone = ({ path }: PathChange): boolean => withheld.get(path) === LEFT_OUT_CLAUSES.protected;
     const ofContent = new Map<string, string>();
     const read = changes.filter((change) => !withheld.has(change.path) || isProtectedAlone(change));
     const weights = await judgeContents(objects, read, ofContent);
@@ -147,12 +147,12 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   function judgePath({ path, oldMode, newMode }: PathChange): string | null {
     if (!path.isWellFormed()) return 'its name is not valid UTF-8';
     // A secret may also be split across folder names, so join them.
-    if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT.secretName;
+    if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT_CLAUSES.secretName;
     const keys = findKeyPatterns(path);
-    if (keys.length > 0) return `${LEFT_OUT.keyName} (${[...new Set(keys)].join(', ')})`;
-    if (isLoopState(path)) return LEFT_OUT.state;
+    if (keys.length > 0) return `${LEFT_OUT_CLAUSES.keyName} (${[...new Set(keys)].join(', ')})`;
+    if (isLoopState(path)) return LEFT_OUT_CLAUSES.state;
     if (isAllowed(path)) return null;
-    if (isProtected(path)) return LEFT_OUT.protected;
+    if (isProtected(path)) return LEFT_OUT_CLAUSES.protected;
     if (newMode === '160000' || oldMode === '160000') return 'it is a submodule or a repository inside the repository';
     return null;
   }
@@ -174,7 +174,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     await objects.each(searched, async (id, content) => {
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
-        if (findsSecret(content)) withheld.set(change.path, LEFT_OUT.secret);
+        if (findsSecret(content)) withheld.set(change.path, LEFT_OUT_CLAUSES.secret);
         if (change.newMode === '120000' && !isAllowed(change.path) && leavesWorkTree(change.path, content.toString()))
           withheld.set(change.path, 'it is a link that could lead out of the repository');
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
@@ -195,7 +195,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     );
     for (const { path, oldId, newId } of suspects) {
       const added = newSince(keys.get(oldId) ?? [], keys.get(newId) ?? []);
-      if (added.length > 0 && !withheld.has(path)) withheld.set(path, `${LEFT_OUT.key} (${added.join(', ')})`);
+      if (added.length > 0 && !withheld.has(path)) withheld.set(path, `${LEFT_OUT_CLAUSES.key} (${added.join(', ')})`);
     }
     return new Map([...weights].filter(([path]) => !withheld.has(path)));
   }
@@ -232,7 +232,10 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     let total = heaviest.reduce((sum, file) => sum + file.bytes, 0);
     for (const { path, bytes } of heaviest) {
       if (total <= rules.maxPatchKib * 1024) break;
-      withheld.set(path, `${LEFT_OUT.patch} (${rules.maxPatchKib}) allows: it adds ${Math.ceil(bytes / 1024)} KiB`);
+      withheld.set(
+        path,
+        `${LEFT_OUT_CLAUSES.patch} (${rules.maxPatchKib}) allows: it adds ${Math.ceil(bytes / 1024)} KiB`,
+      );
       total -= bytes;
     }
   }

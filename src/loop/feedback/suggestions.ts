@@ -11,7 +11,7 @@ import { CONFLICT_TASK, type ThreadSubject } from '../../core/feedback/subject.t
 import { isInFolder, toFolderPath } from '../../core/folder.ts';
 import { isKnownRed } from '../../core/lane/verification.ts';
 import type { MergeToFinish } from '../../core/prompt/learnings.ts';
-import { LEFT_OUT, parseLeftOutReason } from '../../core/review/left-out.ts';
+import { LEFT_OUT_CLAUSES, parseLeftOutReason } from '../../core/review/left-out.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
@@ -83,7 +83,7 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChang
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   if (head === work.head) {
-    const why = withheld[0]?.why ?? LEFT_OUT.other;
+    const why = withheld[0]?.why ?? LEFT_OUT_CLAUSES.other;
     log.info(`The suggested change of ${name} was not applied: ${completeSentence(why)}`);
     const refused = { ...work, withheld: [...work.withheld, ...withheld] };
     return answerWithoutCall(deps, refused, { id: task.id, own: answerForWithheld(on.path, parseLeftOutReason(why)) });

@@ -33,7 +33,7 @@ import {
 } from '../facts.ts';
 import { renderRunCost } from '../sentences/spend.ts';
 import { describeObstacles } from '../sentences/waiting.ts';
-import { formatReason, groupLeftOut } from '../../core/review/left-out.ts';
+import { formatLeftOutReason, groupLeftOut } from '../../core/review/left-out.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
 import { capLines, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
 import { describeGroupedIterations, parseOverruled } from './progress.ts';
@@ -275,7 +275,7 @@ export function renderLeftOutSection({ change: { leftOut, leftOutMore } }: Worke
 
 function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
   return groupLeftOut(files, MAX_LEFT_OUT_CHARS, (path) => renderCode(path, 160)).map(
-    ({ why, names, count }) => `${namesOutOf(names, count)}: ${renderProse(formatReason(why, count), 200)}`,
+    ({ why, names, count }) => `${namesOutOf(names, count)}: ${renderProse(formatLeftOutReason(why, count), 200)}`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AgentName, KEY_VARIABLES } from '../../core/agent-names.ts';
-import { needsIsolation } from '../../core/agents/login-term.ts';
+import { describeMissingIsolation } from '../../core/agents/login-term.ts';
 import { buildSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
   listAllowedHosts,
@@ -66,7 +66,8 @@ export async function createIsolation(world: World): Promise<Isolation> {
   const byOutsiders = !mustIsolate && isByOutsiders(context.event.name);
   const settled = settleLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders, mustLimit });
   if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
-  if (settled.level === 'none' && mustIsolate) throw new UserError('configuration', needsIsolation(settled.why));
+  if (settled.level === 'none' && mustIsolate)
+    throw new UserError('configuration', describeMissingIsolation(settled.why));
   if (settled.why !== null && opened === null) world.log.warning(settled.why);
   const { warnOfCacheSteps } = await import('./cache-steps.ts');
   await warnOfCacheSteps(world, settled.level);

@@ -1,5 +1,5 @@
 import type { TaskChanges } from '../../../src/core/proof/judge.ts';
-import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
+import { LEFT_OUT_CLAUSES } from '../../../src/core/review/left-out.ts';
 import { createUnknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { parseRefusal, refusalOfSigning } from '../../../src/core/refusals/refusal.ts';
@@ -319,7 +319,7 @@ export function createCheckout(origin: Origin): Checkout {
         );
         trees.set(evidenceOf(tree), tree);
         const named = (paths: readonly string[]) =>
-          paths.map((path) => ({ path, why: whyWithheld(path, checkout.allowed) ?? LEFT_OUT.other }));
+          paths.map((path) => ({ path, why: whyWithheld(path, checkout.allowed) ?? LEFT_OUT_CLAUSES.other }));
         const marked = isMerging ? Object.keys(tree).filter((path) => /^<<<<<<< /m.test(tree[path] ?? '')) : [];
         if (marked.length > 0) {
           const withheld = marked.map((path) => ({ path, why: 'it still has conflict markers' }));
@@ -1389,7 +1389,7 @@ function matches(path: string, pattern: string): boolean {
  */
 function whyWithheld(path: string, allowed: readonly string[]): string | null {
   if (allowed.some((pattern) => matches(path, pattern))) return null;
-  if (path.startsWith('.github/') || path.startsWith('.claude/')) return LEFT_OUT.protected;
+  if (path.startsWith('.github/') || path.startsWith('.claude/')) return LEFT_OUT_CLAUSES.protected;
   return path.startsWith('node_modules/') ? '320 changed files are more than max-patch-files (300) allows' : null;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
+import { LEFT_OUT_CLAUSES } from '../../../src/core/review/left-out.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -54,7 +54,7 @@ describe('a stray file that must not be published', () => {
       const path = `.claude/${'skills/'.repeat(depth)}settings.json`;
       const project = createProject({ issues: [1], agent: [alsoWrites(path, (nth) => nth === 1)] });
       expect(await runOnce(project)).toMatchObject({ calls: 2 });
-      expect(project.script.calls[1]?.prompt).toContain(`/settings.json: ${LEFT_OUT.protected}\n`);
+      expect(project.script.calls[1]?.prompt).toContain(`/settings.json: ${LEFT_OUT_CLAUSES.protected}\n`);
     }
   });
 
@@ -74,7 +74,7 @@ describe('a stray file that must not be published', () => {
     const prompt = project.script.calls[1]?.prompt ?? '';
     const named = new Set(prompt.match(/\.claude\/skills\/\d+\.md/g));
     expect(named.size).toBeGreaterThan(15);
-    expect(prompt).toContain(` and ${String(60 - named.size)} more: ${LEFT_OUT.protected.replace('it is', 'each is')}`);
+    expect(prompt).toContain(` and ${String(60 - named.size)} more: ${LEFT_OUT_CLAUSES.protected.replace('it is', 'each is')}`);
     expect(prompt).toContain('- node_modules/y.js, node_modules/z.js: 320 changed files are more than max-patch-files');
     const summary = run.report === null ? '' : renderSummary(run.report);
     // The section names them; the first lines only count them.

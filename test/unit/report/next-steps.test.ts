@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
-import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
+import { LEFT_OUT_CLAUSES } from '../../../src/core/review/left-out.ts';
 import type { ShownProgress } from '../../../src/core/tasks/task.ts';
 import type { WorkedReport } from '../../../src/handover/report.ts';
 import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
@@ -158,7 +158,7 @@ describe('about one task', () => {
   });
 
   test('protected files are allowed by name', () => {
-    const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
+    const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT_CLAUSES.protected }] };
     const one = taskReport(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
     expect(renderSteps(suggestForTask(one, report(LIMIT, { change })), 'log')).toBe(
       "If Ralph may change them, add allow-protected-paths: '.github/a.yml' to the settings: of the workflow: the next run continues; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.",
@@ -166,7 +166,7 @@ describe('about one task', () => {
   });
 
   test('protected files of a task of the plan are allowed without a command', () => {
-    const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
+    const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT_CLAUSES.protected }] };
     const one = planTask(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
     expect(renderSteps(suggestForTask(one, report(LIMIT, { change })), 'log')).toMatch(
       /of the workflow: the next run continues; if not, say that the task should do without them: below the title in .*, then comment \/ralph retry/,

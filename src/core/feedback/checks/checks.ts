@@ -70,8 +70,8 @@ export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedCh
 }
 
 /**
- * True if a check that failed on an earlier head is undecided on this head: it is running, or it has not begun while
- * other checks are unfinished.
+ * Returns true if a check that failed on an earlier head is undecided on this head: it is running, or it has not begun
+ * while other checks are unfinished.
  */
 export function isUndecidedCheck(
   { failed, alsoOnBase, flaky, running, waiting, passed }: JudgedChecks,
@@ -82,7 +82,7 @@ export function isUndecidedCheck(
   return !isEnded && (ended.length === 0 || running.length + waiting.length > 0);
 }
 
-/** True if a failed check has no result on the base branch, because it has not run there yet or never does. */
+/** Returns true if a failed check has no result on the base branch, because it has not run there yet or never does. */
 export function isUnknownOnBase({ head, base }: KnownChecks, own: OwnRuns): boolean {
   return judgeChecks({ head, base }, own).failed.some((check) => lastOn(base, check) === undefined);
 }
@@ -93,8 +93,8 @@ export function taskIdOfCheck(check: CheckNow): TaskId {
 }
 
 /**
- * True if GitHub started no workflow on the head, although workflows ran on the base branch's tip or, if `ranBefore`,
- * on an earlier head. Returns null within ten minutes after the push, because a workflow may still start.
+ * Returns true if GitHub started no workflow on the head, although workflows ran on the base branch's tip or, if
+ * `ranBefore`, on an earlier head. Returns null within ten minutes after the push, because a workflow may still start.
  */
 export function areChecksUnstarted(
   { head, base }: KnownChecks,
@@ -103,7 +103,8 @@ export function areChecksUnstarted(
   const others = (checks: readonly CheckNow[]): readonly CheckNow[] => checks.filter((check) => !isOwn(check, own));
   const begun = others(head).filter(hasCheckBegun);
   const isExpected = others(base).some((check) => isOfActions(check) && startsByItself(check) && hasCheckBegun(check));
-  // The memory does not record which app the checks of an earlier head belonged to.
+  // The memory does not record which app the checks of an earlier head belonged to, so then any check that has begun is
+  // enough.
   const isMissing = isExpected ? !begun.some(isOfActions) : ranBefore && begun.length === 0;
   return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
 }
@@ -134,7 +135,10 @@ function withoutOwnAndSkipped(checks: readonly CheckNow[], own: OwnRuns): readon
     .filter(({ result }) => result !== 'skipped');
 }
 
-/** Compares by workflow file, because anybody can give a workflow the same name. */
+/**
+ * Returns true if the check belongs to Ralph's own workflow. Workflow files are compared, because anybody can give a
+ * workflow the same name.
+ */
 function isOwn({ app, workflow }: CheckNow, own: OwnRuns): boolean {
   if (workflow === null || (app !== null && app !== 'github-actions')) return false;
   return workflow.path === null ? own.run !== null && workflow.run === own.run : workflow.path === own.workflow;
@@ -205,7 +209,7 @@ function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
 
 /**
  * Returns true if a check fails on the base branch. If its newest run there is still in progress, the last finished run
- * counts.
+ * decides.
  */
 function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
   const last = lastOn(base, check);
@@ -216,7 +220,10 @@ function lastOn(base: readonly CheckNow[], check: CheckNow): CheckNow | undefine
   return base.findLast((other) => isSameCheck(other, check) && ['passed', 'failed'].includes(resultOf(other)));
 }
 
-/** Compares workflows by file, or by name if the file of one is unknown. */
+/**
+ * Returns true if two checks have the same name in the same workflow. Workflows are compared by file, or by name if the
+ * file of one is unknown.
+ */
 function isSameCheck(one: CheckNow, other: CheckNow): boolean {
   if (one.of !== other.of || one.app !== other.app || one.name !== other.name) return false;
   if (one.workflow === null || other.workflow === null) return one.workflow === other.workflow;
@@ -226,12 +233,12 @@ function isSameCheck(one: CheckNow, other: CheckNow): boolean {
 }
 
 /** Matches GitHub's annotations for a job that it did not start, or whose machine it lost. */
-const OF_MACHINE =
+const MACHINE_FAILURE =
   /^The job was not (?:started because|acquired by Runner)|^The (?:self-)?hosted runner\b.{0,200}(?:lost communication with the server|encountered an error)|^The runner has received a shutdown signal|^GitHub Actions has encountered an internal error/;
 
-/** True if GitHub did not complete the job, so that no change of the code can make the check pass. */
+/** Returns true if GitHub did not complete the job, so that no change of the code can make the check pass. */
 export function isFailureOfMachine({ annotations }: Pick<CheckDetails, 'annotations'>): boolean {
-  return annotations.some(({ message }) => OF_MACHINE.test(message.trim()));
+  return annotations.some(({ message }) => MACHINE_FAILURE.test(message.trim()));
 }
 
 /** Returns sentences about failed checks that Ralph does not work on, with the reasons; empty if there are none. */

@@ -6,12 +6,15 @@ export interface MergedTexts {
   readonly conflicted: boolean;
 }
 
-/** True if a file has conflict markers that neither side contains. Any one of the three marker lines counts. */
+/**
+ * Returns true if a file has conflict markers that neither side contains. Any one of the three marker lines is enough.
+ */
 export function hasNewMarkers({ now, sides, conflicted }: MergedTexts): boolean {
   const counts = sides.map((side) => countMarkers(side ?? ''));
   const { begins, middles, ends } = countMarkers(now);
   const most = (of: (count: Count) => number): number => Math.max(0, ...counts.map(of));
-  // A line of `=` may also underline a heading, and a resolution may keep the headings of both sides.
+  // A line of `=` may also underline a heading. A resolution may keep the headings of both sides, so only lines beyond
+  // those of both sides are markers.
   const known = counts.reduce((sum, count) => sum + count.middles, 0);
   return (
     begins > most((count) => count.begins) || ends > most((count) => count.ends) || (conflicted && middles > known)

@@ -3,14 +3,13 @@ import { cleanTitle } from '../../text/clean.ts';
 import type { Task } from '../../tasks/task.ts';
 import { CONFLICT_TASK, FEEDBACK_PRIORITY } from '../subject.ts';
 
-/**
- * A pull request that conflicts with its base branch, or that a rule requires to be up to date. `base` is the base
- * branch's tip, `url` the pull request's page.
- */
+/** A pull request that conflicts with its base branch, or that a rule requires to be up to date. */
 interface Conflict {
   readonly branch: string;
+  /** The tip of the base branch. */
   readonly base: ObjectId;
   readonly pullRequest: number;
+  /** Page of the pull request. */
   readonly url: string;
   readonly conflicts: boolean;
 }

@@ -11,9 +11,10 @@ export const LOCK_TOOLS = [
 
 export type LockTool = (typeof LOCK_TOOLS)[number];
 
-/** The command that regenerates a lock file: `words` for bash, run in the file's folder. */
+/** The command that regenerates a lock file. */
 interface LockCommand {
   readonly tool: LockTool;
+  /** The command for bash, run in the file's folder. */
   readonly words: string;
 }
 

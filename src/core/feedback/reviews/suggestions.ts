@@ -18,7 +18,7 @@ const MAX_CHARS = 20_000;
 /** Returns the suggested change in the asking comment; null if there is none or it cannot be applied mechanically. */
 export function parseSuggestion({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
-  // A removed line is numbered in the old file.
+  // A removed line is numbered in the old file, so it cannot be found in the new one.
   if (line === null || side !== 'right' || startSide === 'left' || isOutdated) return null;
   const from = startLine ?? line;
   const lines = suggestedLines(asking.text);
@@ -62,7 +62,7 @@ function suggestedLines(text: string): readonly string[] | null {
   if (lines === undefined || suggestions.length > 1) return null;
   const written = lines.join('\n');
   if (lines.length > MAX_LINES || written.length > MAX_CHARS) return null;
-  // The agent must read invisible characters, questions and hidden text.
+  // Comments with invisible characters, questions or hidden text are left to the agent, which must read them.
   return /[?？]|<!--/.test(words) || findUnseen(written).length > 0 ? null : lines;
 }
 

@@ -35,10 +35,11 @@ const ONLY_COURTESY = new RegExp(`^(?:(?:${COURTESIES})${FILLERS} ?)+$`);
 /** Returns true if an account is trusted: it has write permission or is an allowed bot. */
 type IsTrusted = (author: Author) => boolean;
 
-/** A readable comment of a thread as raw text; `isOurs` means that Ralph wrote it, from any account. */
+/** A readable comment of a thread as raw text. */
 interface ThreadMessage {
   readonly by: string;
   readonly text: string;
+  /** True if Ralph wrote the comment, from any account. */
   readonly isOurs: boolean;
 }
 
@@ -48,7 +49,7 @@ export interface AskedThread {
   /** The last comment that requests something. */
   readonly asking: ThreadComment;
   readonly by: Author;
-  /** The readable comments, oldest first; `asking` is the last of them that is not Ralph's. */
+  /** The readable comments, oldest first; `asking` is the last of them that Ralph did not write. */
   readonly conversation: readonly ThreadMessage[];
   /** Number of comments by untrusted people. */
   readonly leftOut: number;
@@ -114,10 +115,11 @@ function answerTo(known: Known, id: TaskId, asked: number): FeedbackItem['answer
   return item?.asked === String(asked) ? item.answer : null;
 }
 
-/** Ralph's answer found in a thread. `asked` is the id of the answered comment. */
+/** Ralph's answer found in a thread. */
 export interface AnswerInThread {
   readonly thread: ThreadNow;
   readonly first: ThreadComment;
+  /** Id of the answered comment. */
   readonly asked: string;
   readonly answer: NonNullable<FeedbackItem['answer']>;
 }
@@ -147,8 +149,8 @@ export function recoverAnswers(
 }
 
 /**
- * Returns the accounts whose permission decides which comments count: at most 30, without duplicates, the latest
- * writers first.
+ * Returns the accounts whose permission decides which comments are considered: at most 30, without duplicates, the
+ * latest writers first.
  */
 export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
   const words = [
@@ -157,7 +159,8 @@ export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNo
   ];
   const authors = new Map<string, Author>();
   for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {
-    // The marker is enough to identify Ralph's comments by bots; a person's account needs write permission as well.
+    // The marker is enough to identify Ralph's comments by bots, so their permission is not looked up; a person's
+    // account needs write permission as well.
     if (by === null || text.trim() === '' || (by.kind === 'bot' && isOwnComment(text))) continue;
     if (!authors.has(accountKey(by))) authors.set(accountKey(by), by);
   }
@@ -182,7 +185,7 @@ function askedThread(
   const considered = shown
     .flatMap((comment) => consideredOf(comment) ?? [])
     .toSorted((one, other) => one.saidAt - other.saidAt);
-  // An approval settles only its author's own requests.
+  // An approval settles only its author's own requests, so those of other authors still ask for an answer.
   const position = considered.findLastIndex(
     (one) => !one.isOurs && !one.isDismissed && !isApprovedSince(now, one.author, one),
   );
@@ -246,7 +249,7 @@ function commentAnsweredBy(text: string): number | null {
 
 /**
  * Returns true if the author's newest decision is an approval that is later than this text. An approval submitted
- * together with the text settles it unless the text is a request to Ralph. Dismissed reviews do not count.
+ * together with the text settles it unless the text is a request to Ralph. Dismissed reviews are ignored.
  */
 function isApprovedSince(
   { reviews }: PullRequestNow,
@@ -277,7 +280,7 @@ function accountKey({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
 }
 
-/** True if a comment contains only thanks or praise and waits for no answer. */
+/** Returns true if a comment contains only thanks or praise and waits for no answer. */
 export function isCourtesy(text: string): boolean {
   if (text.length > MAX_CHARS) return false;
   const words = text

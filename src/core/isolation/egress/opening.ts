@@ -34,7 +34,7 @@ const OTHER: Opening = { kind: 'other' };
 export function parseOpening(bytes: Uint8Array): Opening {
   const [first] = bytes;
   if (first === undefined) return { kind: 'more', needed: 1 };
-  // Every HTTP method begins with a capital letter, and no TLS record does.
+  // Every HTTP method begins with a capital letter and no TLS record does, so the first byte decides.
   if (first >= 0x41 && first <= 0x5a) return { kind: 'http' };
   const message = handshakeIn(bytes);
   if (!(message instanceof Uint8Array)) return message;
@@ -142,8 +142,8 @@ function reader(bytes: Uint8Array): Reader {
 }
 
 /**
- * Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, for example
- * ` as other.example`.
+ * Returns null if an opening is for the requested host; otherwise returns the suffix that the host gets in reports, for
+ * example ` as other.example`.
  */
 export function findHostSuffix(
   opening: Exclude<Opening, { kind: 'more' }>,
@@ -151,11 +151,12 @@ export function findHostSuffix(
 ): string | null {
   switch (opening.kind) {
     case 'tls':
-      // A connection to an address needs no server name, although some programs send the address as one.
+      // A connection to an address needs no server name, although some programs send the address as one, so both are
+      // accepted.
       if (opening.name === null) return parseAddress(host) === null ? ' without a server name' : null;
       return asHost(opening.name) === host ? null : formatOtherName(opening.name);
     case 'http':
-      // The proxy checks each request on this connection separately.
+      // The proxy checks each request on this connection separately, so it may use every port except that of TLS.
       return port === HTTPS_PORT ? WITHOUT_TLS : null;
     case 'other':
       return WITHOUT_TLS;

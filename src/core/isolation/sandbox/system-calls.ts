@@ -68,7 +68,7 @@ const KILL = 0x8000_0000;
 const refused = (error: number): number => 0x0005_0000 + error;
 
 /** Offsets in the data about a call that a filter receives. */
-const SEEN = { number: 0, arch: 4, firstArgument: 16 };
+const CALL_DATA = { number: 0, arch: 4, firstArgument: 16 };
 const LOAD = 0x20;
 const IF_EQUAL = 0x15;
 const IF_AT_LEAST = 0x35;
@@ -89,18 +89,18 @@ export function buildCallFilter(processor: string): string | null {
   const abis = ABIS[processor];
   if (abis === undefined) return null;
   const lines: readonly Line[] = [
-    { code: LOAD, value: SEEN.arch },
+    { code: LOAD, value: CALL_DATA.arch },
     ...abis.map(({ arch }): Line => ({ code: IF_EQUAL, value: arch, to: String(arch) })),
     { code: RETURN, value: KILL },
-    ...abis.flatMap(linesOf),
+    ...abis.flatMap(filterLinesOf),
     { label: 'family' },
-    { code: LOAD, value: SEEN.firstArgument },
+    { code: LOAD, value: CALL_DATA.firstArgument },
     ...FAMILIES.map((family): Line => ({ code: IF_EQUAL, value: family, to: 'allow' })),
     { code: RETURN, value: refused(EAFNOSUPPORT) },
     { label: 'key' },
     { code: RETURN, value: refused(EPERM) },
     { label: 'unknown' },
-    // A tracer that skips a call replaces its number with this value.
+    // Allow this value, because a tracer that skips a call replaces its number with it.
     { code: IF_EQUAL, value: 0xffff_ffff, to: 'allow' },
     { label: 'unseen' },
     { code: RETURN, value: refused(ENOSYS) },
@@ -110,12 +110,12 @@ export function buildCallFilter(processor: string): string | null {
   return assembleLines(lines);
 }
 
-function linesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[] {
+function filterLinesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[] {
   const each = (numbers: readonly number[], to: string): readonly Line[] =>
     numbers.map((number) => ({ code: IF_EQUAL, value: number, to }));
   return [
     { label: String(arch) },
-    { code: LOAD, value: SEEN.number },
+    { code: LOAD, value: CALL_DATA.number },
     ...(otherAbi === null ? [] : [{ code: IF_AT_LEAST, value: otherAbi, to: 'unknown' } as const]),
     ...each(sockets, 'family'),
     ...each(keys, 'key'),

@@ -7,11 +7,9 @@ import { capText } from '../../text/phrase.ts';
 
 /** Maximum number of distinct failures that are compared per verification; later ones are ignored. */
 const MAX_FAILURES = 20;
-/**
- * Maximum length of a line in which failures are searched, in UTF-16 units. `MAX_SHOWN_CHARS` limits the text shown for
- * a failure.
- */
+/** Maximum length of a line in which failures are searched, in UTF-16 units. */
 const MAX_LINE_CHARS = 1_000;
+/** Maximum length of the text shown for a failure, in UTF-16 units. */
 const MAX_SHOWN_CHARS = 300;
 
 /**
@@ -23,8 +21,9 @@ const stages = ['found', 'tried', 'reverify', 'repaired'] as const;
 
 export const redBaseSchema = z.object({
   stage: z.enum(stages),
-  /** The base commit that failed, and the first 32 hex digits of the SHA-256 of the verify commands. */
+  /** The base commit that failed. */
   commit: z.string().max(64),
+  /** First 32 hex digits of the SHA-256 of the verify commands. */
   commands: z.string().max(64),
   command: z.string().max(200),
   /**
@@ -141,7 +140,8 @@ export function compareWithBase(base: RedBase | null, verification: Verification
   const known = new Set(base.failures);
   const tests = base.failures.some((failure) => failure.startsWith('…')) ? failuresOf(report) : [];
   const failures = tests.length > 0 ? tests : failuresIn(verification);
-  // If the base may have more failures than are kept, a failing test cannot be identified as new.
+  // If the base may have more failures than are kept, a failing test cannot be identified as new, so no new failures
+  // are listed.
   const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;
   const newlyRed = isWhole ? failures.filter(({ fingerprint }) => !known.has(fingerprint)) : [];
   const asOnBase = failsAsBase(base, verification, report);

@@ -38,8 +38,8 @@ export function recordPush(
 }
 
 /**
- * Returns the state after a run whose commits did not reach the remote. Calls and attempts count, but no iteration
- * counts as progress; otherwise a lane whose pushes are always refused would never stop.
+ * Returns the state after a run whose commits did not reach the remote. Calls and attempts stay counted, but no
+ * iteration counts as progress; otherwise a lane whose pushes are always refused would never stop.
  */
 export function loseProgress(
   run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
@@ -50,7 +50,7 @@ export function loseProgress(
   let { circuit } = before;
   for (let left = run.iterations; left > 0; left -= 1) {
     ({ circuit } = countAsIdle({ ...before, circuit }, policy, now));
-    // A circuit that was already open has been probed, and the probe failed.
+    // A circuit that was already open has been probed, and the probe failed, so no more iterations are recorded.
     if (circuit.kind === 'open') break;
   }
   const tasks = Object.fromEntries(

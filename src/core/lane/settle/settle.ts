@@ -75,7 +75,7 @@ export function beginSteps(state: LaneState, call: IterationStart, policy: Polic
     reason: null,
     attempts: before.attempts + 1,
     startedTree: untouched ? call.tree : before.startedTree,
-    // Another lane's result for a task no longer counts once this lane works on the task.
+    // Another lane's result for a task is obsolete once this lane works on the task.
     answer: undefined,
     unmarked: undefined,
     retried: undefined,
@@ -220,7 +220,7 @@ function iterationSignals(
     done: claimsEverything && !overruled,
     vetoed: analysis.signal.exitSignal === true && overruled && !verdict.taskDone,
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
-    // An agent that finishes test tasks is making progress.
+    // An agent that finishes test tasks is making progress, so it is not halted for writing only tests.
     testOnly: verdict.testOnly && !verdict.taskDone,
     outputChars: hasAgentAnswered(facts) ? evidence.outputChars : null,
   };
@@ -229,7 +229,8 @@ function iterationSignals(
 /** Books the time of an iteration outside of its calls, because calls are booked when they end. */
 function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, now: number): LaneState {
   const calls = listCallUsages(evidence);
-  // In journals of earlier versions, the only call of an iteration is booked with the iteration's whole time.
+  // In journals of earlier versions, the only call of an iteration is booked with the iteration's whole time, so
+  // nothing is left to book.
   if (calls === null) return state;
   const called = calls.reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
   const rest = { tokens: 0, costUsd: 0, durationMs: Math.max(0, now - startedAt - called) };
@@ -256,7 +257,7 @@ function settleTask(
   const { progress, taskDone } = judged.judgement.verdict;
   const after = computeProgressAfter(state, facts, judged);
   // A task that was worked on without being finished, or given back to a person, no longer has the content that was
-  // finished.
+  // finished, so a later verification must not make it done.
   const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';
   // If the branch's file does not list the task as done, the task would seem open after the merge.
   const isOfFile = !isIssueTask(id) && !isFeedback(id);
@@ -270,7 +271,7 @@ function settleTask(
   return { ...settled, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
-/** Settles a task that an iteration finished in addition to its own; the iteration counts for both. */
+/** Settles a task that an iteration finished in addition to its own; the iteration is counted for both. */
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   const before = progressOf(state.tasks, id);
   return withTask(
@@ -290,7 +291,7 @@ function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
 
 function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit === before.circuit) return state;
-  // An iteration on an open circuit was its probe.
+  // An iteration on an open circuit was its probe, so the circuit counts as half-open before it.
   const from: CircuitView['kind'] =
     before.circuit.kind === 'open' ? 'half-open' : viewCircuit(before.circuit, policy.circuit, now).kind;
   const to = viewCircuit(state.circuit, policy.circuit, now).kind;
@@ -324,8 +325,8 @@ function withLimitsOfSteps(providers: Providers, { steps }: Pick<Evidence, 'step
 }
 
 /**
- * Returns true if the provider failed and another agent can be called or waited for. The failure then counts for the
- * provider's circuit instead of the lane's.
+ * Returns true if the provider failed and another agent can be called or waited for. The failure is then recorded in
+ * the provider's circuit and not in the circuit of the lane.
  */
 function isLeftToOtherAgent(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,

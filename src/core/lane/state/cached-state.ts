@@ -37,7 +37,7 @@ export function selectRestrictiveParts(state: LaneState, signed: boolean): Cache
 
 /**
  * Returns the trusted state of a lane that exists only in a cache. Approvals are looked up again; a pause and a session
- * count only if they were signed with the agent's key.
+ * are kept only if they were signed with the agent's key.
  */
 export function selectSignedParts(state: LaneState, signed: boolean): CachedState {
   const known = Object.entries(state.tasks).map(([id, task]) => {

@@ -51,7 +51,7 @@ const migrations: Readonly<Record<number, Migration>> = {
     retriesAll: retried === 'all',
     ...(finished === undefined ? {} : { done: finished }),
   }),
-  // 9: calls a run of `verify` in a clean clone a verification, because a check is CI's.
+  // 9: calls a run of `verify` in a clean clone a verification, because a check belongs to CI.
   8: ({ baseCheck, headCheck, ...document }) => ({
     ...document,
     version: 9,

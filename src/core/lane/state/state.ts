@@ -40,7 +40,7 @@ export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
 /** Maximum stored length of a server's words, in characters. */
 export const MAX_REFUSAL_CHARS = 1000;
 
-// Caps prevent a manipulated document from inflating what is shown or stored.
+// Caps prevent a manipulated document from inflating texts that are shown or stored.
 const word = z.string().max(200);
 
 const objectId = z.string().max(64);
@@ -62,6 +62,7 @@ export const MAX_BESIDE = 5;
 
 /** Maximum number, and maximum length, of sentences about unproven tests in the next prompt. */
 export const MAX_UNPROVEN = 5;
+/** Maximum length of such a sentence in characters. */
 export const MAX_UNPROVEN_CHARS = 600;
 
 const lastIterationSchema = z.object({
@@ -95,8 +96,9 @@ export const verificationRecordSchema = z.object({
   /** First 32 hex digits of the SHA-256 of the commands, joined by line ends. */
   commands: z.string().max(64),
   kind: z.enum(['passed', 'failed']),
-  /** The command that failed, and its exit code; both null if all commands passed. */
+  /** The command that failed; null if all commands passed. */
   command: word.nullable(),
+  /** Exit code of that command; null if all commands passed. */
   exitCode: z.number().int().nullable(),
   /** Time in ms that the commands took on the base; absent for other commits and in earlier states. */
   durationMs: countSchema.exactOptional(),
@@ -141,9 +143,9 @@ const bodySchema = z.object({
   pause: z.object({ by: word, at: instantSchema }).nullable(),
   /** Number of the newest order that this state has obeyed. */
   ordersApplied: countSchema,
-  /** Newest last. */
+  /** Usage of the last days, newest last. */
   ledger: z.array(ledgerDaySchema).max(MAX_LEDGER_DAYS),
-  /** Newest last. */
+  /** The last transitions, newest last. */
   transitions: z.array(transitionSchema).max(MAX_TRANSITIONS),
   /** The end of the last run that worked. */
   lastRun: z
@@ -289,7 +291,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
 
 /**
  * Parses a stored document for a run that begins at `now`. Usage booked far in the future, by a machine with a wrong
- * clock, counts as of `now`.
+ * clock, is treated as usage at `now`.
  */
 export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
   const parsed = parseState(document, lane);

@@ -17,7 +17,8 @@ export interface IterationFacts {
 }
 
 /**
- * True if the iteration's task is claimed to be done: by its mark if its file lists it, otherwise by the status block.
+ * Returns true if the iteration's task is claimed to be done: by its mark if its file lists it, otherwise by the status
+ * block.
  */
 export function claimsTask({
   analysis,
@@ -26,26 +27,29 @@ export function claimsTask({
   return checklist === null || checklist.current === null ? claimsDone(analysis) : checklist.current === 'done';
 }
 
-/** True if the task's row in its file is marked as done. */
+/** Returns true if the task's row in its file is marked as done. */
 export function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
   return checklist?.current === 'done';
 }
 
-/** True if the task's row was already marked before the iteration. */
+/** Returns true if the task's row was already marked before the iteration. */
 export function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
   return checklist?.current === 'done' && checklist.wasMarked;
 }
 
-/** True if the status block claims that the task is done. */
+/** Returns true if the status block claims that the task is done. */
 export function claimsDone({ signal }: Analysis): boolean {
   return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
-/** True if the agent claims that everything is done. */
+/** Returns true if the agent claims that everything is done. */
 export function claimsEverything({ analysis: { signal, completionIndicator }, evidence }: Claiming): boolean {
   return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false) || isMarkedDone();
 
-  /** A status block overrules a marker file, which may be from an earlier iteration. */
+  /**
+   * Returns true if a marker file claims that everything is done. A status block overrules it, because it may be from
+   * an earlier iteration.
+   */
   function isMarkedDone(): boolean {
     return evidence.doneMarker !== null && signal.from !== 'block';
   }
@@ -56,7 +60,7 @@ interface Claiming {
   readonly evidence: Pick<Evidence, 'doneMarker'>;
 }
 
-/** True if the content has changed since the task was begun. */
+/** Returns true if the content has changed since the task was begun. */
 export function hasChangedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
   const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
   // If the agent has changed nothing so far, changes by commands are not the task's work.
@@ -68,7 +72,7 @@ export function hasMergedBase({ merge, steps }: Evidence): boolean {
   return merge === 'made' && hasAgentChangedContent(steps);
 }
 
-/** True if the iteration's agent changed content and the content still differs at the iteration's end. */
+/** Returns true if the iteration's agent changed content and the content still differs at the iteration's end. */
 export function hasChangedContent({ before, after, steps }: Evidence): boolean {
   return before.tree !== after.tree && hasAgentChangedContent(steps);
 }

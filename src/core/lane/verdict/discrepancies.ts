@@ -104,8 +104,8 @@ export function withheldPathsOf({ withheld, withheldHere }: Evidence): readonly 
 }
 
 /**
- * Returns the task's paths that the server refused and that are still kept out of the branch, whichever iteration
- * changed them.
+ * Returns the task's paths that the server refused and that are still kept out of the branch, regardless of the
+ * iteration that changed them.
  */
 export function listPathsStillRefused(
   state: LaneState,

@@ -87,7 +87,7 @@ export interface Judgement {
   readonly hints: readonly HintCode[];
 }
 
-/** Judges an iteration by its evidence; a claim counts only if nothing contradicts it. */
+/** Judges an iteration by its evidence; a claim is accepted only if nothing contradicts it. */
 export function judgeIteration(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
@@ -171,8 +171,8 @@ function hasFailed({ analysis, evidence }: IterationFacts): boolean {
 }
 
 /**
- * True if the verify commands must run after an iteration: content changed, or a completion claim is about content that
- * has never passed.
+ * Returns true if the verify commands must run after an iteration: content changed, or a completion claim is about
+ * content that has never passed.
  */
 export function needsVerification(
   state: LaneState,
@@ -185,13 +185,13 @@ export function needsVerification(
   const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
   if (evidence.before.tree !== evidence.after.tree) return true;
-  // On a red base, every answer of the agent is compared with the base's failures.
+  // On a red base, every answer of the agent is compared with the base's failures, so it is always verified.
   if (state.redBase !== null && analysis.agentError === null && analysis.usageLimit === null) return true;
   const claims = claimsDone(analysis) || claimsEverything(iteration) || (evidence.checklist?.finished ?? 0) > 0;
   return claims && inherited(state, evidence.after.tree) !== 'passed';
 }
 
-/** Returns the CLI's own words if its access is wrong (key, credit, model), or null. */
+/** Returns the CLI's own words if its access is wrong (key, credit, model); null otherwise. */
 export function accessErrorOf(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;
@@ -213,7 +213,7 @@ function isAnswered(
   if (merge === 'open') return false;
   const isClaimed = claimsTask(facts);
   if (accepts && isClaimed && hasChangedSinceStart(state, facts)) return true;
-  // A merge that passes verification and contains both sides counts, whatever the agent claims.
+  // A merge that passes verification and contains both sides is accepted, whatever the agent claims.
   if (facts.task.id === CONFLICT_TASK)
     return accepts && (merge === 'made' ? isClaimed || (passed && status !== 'BLOCKED') : isClaimed && passed);
   return nothingToDo && summary !== null && summary.trim() !== '';
@@ -235,7 +235,7 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
   return (
     claimsDone(analysis) &&
     listFailingSteps(evidence.steps).length === 0 &&
-    // If all tasks are optional, the claims of several iterations decide instead.
+    // If all tasks are optional, the claims of several iterations decide instead of a single one.
     facts.tasks.some(({ optional }) => !optional) &&
     analysis.signal.status !== 'BLOCKED' &&
     !hasChangedSinceStart(state, facts) &&
@@ -253,7 +253,7 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
 function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence, task } = facts;
   const { merge } = evidence;
-  // A task with files that the server refused waits with the server's own words instead.
+  // A task with files that the server refused waits with the server's own words, so those files are ignored here.
   const ofServer = listPathsStillRefused(state, facts);
   const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
   if (merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
@@ -329,7 +329,7 @@ function inherited(state: LaneState, tree: string): LastIteration['verification'
   return state.lastIteration?.tree === tree ? state.lastIteration.verification : 'not-run';
 }
 
-/** Returns true if people ended the call early, so that its claims do not count. */
+/** Returns true if people ended the call early, so that its claims are ignored. */
 function isEndedByPeople({ end }: Pick<Evidence, 'end'>): boolean {
   return end.kind === 'cancelled' || end.kind === 'withdrawn';
 }

@@ -1,9 +1,10 @@
 import { HOUR_MS, MINUTE_MS } from '../../countdown.ts';
 
-/** A problem of a file; `message` follows the file's name or the position. */
+/** A problem of a file. */
 export interface PipelineProblem {
-  /** null if the problem concerns the whole file. */
+  /** Position of the problem; null if it concerns the whole file. */
   readonly at: TextPosition | null;
+  /** The problem in words that follow the file's name or the position. */
   readonly message: string;
 }
 
@@ -109,7 +110,7 @@ function scanShell(command: string): {
   const names: string[] = [];
   const needed: string[] = [];
   let words = '';
-  // A command in `$(…)` has quotes of its own.
+  // A command in `$(…)` has quotes of its own, so each level is tracked.
   const inQuotes: boolean[] = [false];
   for (let at = 0; at < command.length;) {
     const quoted = inQuotes.at(-1) === true;
@@ -132,7 +133,7 @@ function isLiteral(token: string): boolean {
   return /^(?:\\.|\$?'|#.)/s.test(token);
 }
 
-/** True if a text is a single variable. */
+/** Returns true if a text is a single variable. */
 export function isReference(text: string): boolean {
   return /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/.test(text.trim());
 }

@@ -14,15 +14,15 @@ export function parseFileData(file: string, text: string): FileData {
 }
 
 /**
- * True if data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it counts only if one of
- * its steps has a known type.
+ * Returns true if data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it is a pipeline
+ * only if one of its steps has a known type.
  */
 export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
   return !isSharedFileName(file) || areSteps(data.steps);
 }
 
-/** True if a value is a list with a step of a known type, or a named step of a nearly known type. */
+/** Returns true if a value is a list with a step of a known type, or a named step of a nearly known type. */
 export function areSteps(steps: unknown): boolean {
   return (
     Array.isArray(steps) &&
@@ -42,8 +42,8 @@ function isKind(type: string): boolean {
 }
 
 /**
- * True if a text that cannot be parsed as YAML looks like a list of steps. It is the counterpart of `areSteps`, which
- * needs parsed data.
+ * Returns true if a text that cannot be parsed as YAML looks like a list of steps. It is the counterpart of `areSteps`,
+ * which needs parsed data.
  */
 export function looksLikeSteps(text: string): boolean {
   return /^["']?steps["']?:/m.test(text) && STEP_TYPE.test(text);

@@ -4,9 +4,10 @@ import { toOneLine } from '../../text/phrase.ts';
 import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schema.ts';
 import { stepKinds } from '../pipeline.ts';
 
-/** A problem at a path of the file; `of` is the wrong part, key or value. */
+/** A problem at a path of the file. */
 export interface WrongPart {
   readonly path: readonly PropertyKey[];
+  /** The wrong part: the key or its value. */
   readonly of: 'key' | 'value';
   readonly message: string;
 }

@@ -19,7 +19,7 @@ export function parseSignalFiles(texts: Readonly<Record<string, string>>): {
   const problems: string[] = [];
   for (const file of PIPELINE_FILES.filter((place) => Object.hasOwn(texts, place))) {
     const read = parseFileData(file, texts[file] ?? '');
-    // `parsePipeline` reports files that cannot be parsed.
+    // `parsePipeline` reports files that cannot be parsed, so they are skipped here.
     if (read.kind === 'malformed') continue;
     const isPipeline = hasSteps(file, read.data);
     const isOurs = isPipeline || !isSharedFileName(file);

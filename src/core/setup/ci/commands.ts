@@ -13,7 +13,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .split('\n')
     .map((line) => line.replace(COMMENT, '$1').trim())
     .filter((line) => line !== '' && !/^set [-+]\w+( \w+)?$/.test(line));
-  if (lines.some((line) => (PROGRAM.test(line) && !WHOLE.test(line)) || hasOpenQuote(line))) return null;
+  if (lines.some((line) => (PROGRAM.test(line) && !ONE_LINE_BLOCK.test(line)) || hasOpenQuote(line))) return null;
   // Folders and variables also apply to the lines that follow, so such lines stay one command.
   if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
     return [lines.filter((line) => purposeOf(line) !== 'aside').join(' && ')].filter((line) => line !== '');
@@ -24,9 +24,9 @@ const PROGRAM =
   /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|function|select|\{|\}|\))(?:\s|;|$)|<<|;;|^\w+\s*\(\)|[|&(\\]$/;
 
 /** Matches a condition or a loop that ends on its own line. */
-const WHOLE = /^(?:if\s.*;\s*fi|(?:for|while|until)\s.*;\s*done)$/;
+const ONE_LINE_BLOCK = /^(?:if\s.*;\s*fi|(?:for|while|until)\s.*;\s*done)$/;
 
-/** Matches a comment outside of quotes, with what stands before it. */
+/** Matches a comment outside of quotes, with the text before it. */
 const COMMENT = /^((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^'"\\])*?)(?:^|\s)#.*$/;
 
 function hasOpenQuote(line: string): boolean {
@@ -36,13 +36,13 @@ function hasOpenQuote(line: string): boolean {
 
 const MANAGER = String.raw`(?:npm|pnpm|yarn|bun|poetry|composer|uv|cargo|bundle|deno|mix|pip)`;
 
-/** Patterns for the purposes; the first one that matches a command counts. */
+/** Patterns for the purposes; the first one that matches a command is used. */
 const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['aside', /GITHUB_(?:OUTPUT|STEP_SUMMARY)/],
   ['tool', /GITHUB_(?:ENV|PATH)|^(?:curl|wget)\s.*\|\s*(?:(?:ba|da|z)?sh|python3?)\b/],
   // A command that must fail proves nothing about a change.
   ['check', /^!\s/],
-  // The name of the cloned repository says nothing about the purpose.
+  // The name of the cloned repository says nothing about the purpose, so it is not searched.
   ['before', /^git clone\s/],
   [
     'aside',
@@ -98,7 +98,7 @@ export function purposeOf(command: string): CommandPurpose {
     .map((part) => part.trim().replace(VARIABLES, ''))
     .filter((part) => !/^(?:cd|export|source|\.|pushd|popd|if|elif|for|while|until)(?:\s|$)|^$/.test(part));
   const purposes = parts.map((part) => {
-    // An option may name a check that it disables.
+    // An option may name a check that it disables, so options are removed.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
     const isMet = ([purpose, pattern]: (typeof PURPOSES)[number]): boolean =>
       pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);
@@ -138,8 +138,8 @@ export function findOpenVariables(texts: readonly string[], set: ReadonlySet<str
   const all = texts.map((text) => text.replaceAll(/'[^']*'/g, '')).join('\n');
   const names = [...all.matchAll(/\$\{?([A-Z][A-Z0-9_]*)\b(?!:?-)/g)].map(([, name = '']) => name);
   const isSet = (name: string): boolean => set.has(name) || new RegExp(`\\b${name}=`).test(all);
-  return [...new Set(names)].filter((name) => !isSet(name) && !OF_THE_JOB.test(name));
+  return [...new Set(names)].filter((name) => !isSet(name) && !JOB_VARIABLE.test(name));
 }
 
-const OF_THE_JOB =
+const JOB_VARIABLE =
   /^(?:CI|HOME|PATH|PWD|OLDPWD|USER|SHELL|TMPDIR|LANG|(?:GITHUB|RUNNER|ACTIONS|INPUT|BASH)_\w+|\w*(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)\w*)$/;

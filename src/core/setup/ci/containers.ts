@@ -15,11 +15,11 @@ export function convertContainerSteps(steps: readonly CiStep[]): readonly CiStep
     if (step.kind === 'local') return { ...step, steps: convertContainerSteps(step.steps) };
     if (step.kind !== 'run') return step;
     const { command } = step;
-    if (OF_ANOTHER_SYSTEM.test(command.text))
+    if (OTHER_PACKAGE_MANAGER.test(command.text))
       return { kind: 'unread', what: command.text, why: "it is for the container's system", isSetUp: false };
     return { ...step, command: { ...command, text: command.text.replaceAll(NEEDS_ROOT, '$1sudo $2') } };
   });
 }
 
-const OF_ANOTHER_SYSTEM = /\b(?:apk|dnf|yum|microdnf|zypper|pacman)\s+(?:-\S+\s+)*(?:add|install|update|upgrade)\b/;
+const OTHER_PACKAGE_MANAGER = /\b(?:apk|dnf|yum|microdnf|zypper|pacman)\s+(?:-\S+\s+)*(?:add|install|update|upgrade)\b/;
 const NEEDS_ROOT = /(^|&& |; )((?:apt|apt-get)\s)/g;

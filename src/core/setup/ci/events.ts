@@ -12,7 +12,7 @@ export function findCheckingEvent(workflow: YamlMap): CheckingEvent | null {
   return isRecord(push) && 'tags' in push && !('branches' in push) ? null : 'push';
 }
 
-/** True if a workflow runs for pull requests, or for pushes to every branch. */
+/** Returns true if a workflow runs for pull requests, or for pushes to every branch. */
 function checksPullRequests(workflow: YamlMap): boolean {
   const events = eventsOf(workflow);
   const push = events.get('push');
@@ -39,6 +39,6 @@ export function listPullRequestWorkflows(path: string, text: string): readonly s
   if (workflow === null || !checksPullRequests(workflow)) return [];
   const { name } = workflow;
   if (name === undefined || name === null || name === '') return [path];
-  // A name with several lines or an expression cannot be copied into a list.
+  // A name with several lines or an expression cannot be copied into a list, so it is left out.
   return typeof name === 'string' && !/\p{Cc}|\$\{\{/u.test(name) ? [name.trim()] : [];
 }

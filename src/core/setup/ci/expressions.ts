@@ -178,11 +178,11 @@ function evaluate(expression: string, contexts: Contexts): unknown {
 function propertyOf(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return null;
   if (Object.hasOwn(value, key)) return (value as Readonly<Record<string, unknown>>)[key];
-  return Object.hasOwn(value, OPEN) ? UNKNOWN : null;
+  return Object.hasOwn(value, INCOMPLETE) ? UNKNOWN : null;
 }
 
 /** The property that marks a context as incomplete, so that a missing property is unknown instead of empty. */
-export const OPEN = '…';
+export const INCOMPLETE = '…';
 
 function resultOf(name: string, [first, ...rest]: readonly unknown[]): unknown {
   const [text, part] = [textOfScalar(first).toLowerCase(), textOfScalar(rest[0]).toLowerCase()];

@@ -1,7 +1,7 @@
 import { toOneLine, quoteShellText } from '../../text/phrase.ts';
 import { commandsOfScript, purposeOf } from './commands.ts';
 import { findCheckingEvent } from './events.ts';
-import { conditionMayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
+import { conditionMayHold, INCOMPLETE, resolveText, resolveValue, type Contexts } from './expressions.ts';
 import { chooseCombination } from './matrix.ts';
 import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, textOfScalar, pickText, type YamlMap } from './yaml-data.ts';
 
@@ -52,7 +52,7 @@ export function parseCheckingJobs(workflows: readonly string[], texts: ReadonlyM
     const event = workflow === null ? null : findCheckingEvent(workflow);
     if (workflow === null || event === null) return [];
     const ref = event === 'push' ? 'refs/heads/main' : 'refs/pull/1/merge';
-    const github = { event_name: event, ref, workspace: '.', [OPEN]: null };
+    const github = { event_name: event, ref, workspace: '.', [INCOMPLETE]: null };
     return jobsIn({ path, workflow, texts, contexts: { github, inputs: {} }, depth: 0 });
   });
   return found.slice(0, MAX_JOBS);
@@ -72,7 +72,7 @@ function jobsIn(place: Place): readonly CiJob[] {
 
 function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   const { path, workflow, texts, depth } = place;
-  const base: Contexts = { ...place.contexts, runner: { os: 'Linux', arch: 'X64', [OPEN]: null } };
+  const base: Contexts = { ...place.contexts, runner: { os: 'Linux', arch: 'X64', [INCOMPLETE]: null } };
   const matrix = chooseCombination(mapIn(job, 'strategy')['matrix'], base, prereleaseKeys(job));
   const contexts = matrix === null ? base : { ...base, matrix };
   if (!conditionMayHold(job['if'], contexts)) return [];
@@ -151,7 +151,7 @@ function inputsOf(declared: YamlMap, given: YamlMap, contexts: Contexts): YamlMa
     const value = Object.hasOwn(given, name) ? resolveValue(given[name], contexts) : mapIn(declared, name)['default'];
     return value === null ? [] : [[name, value ?? ''] as const];
   });
-  return { ...Object.fromEntries(values), ...(values.length < names.length ? { [OPEN]: null } : {}) };
+  return { ...Object.fromEntries(values), ...(values.length < names.length ? { [INCOMPLETE]: null } : {}) };
 }
 
 /** Returns the path in the repository that a local `uses:` names, or null for an action from elsewhere. */
@@ -169,7 +169,7 @@ interface Env {
 function envOf(maps: readonly YamlMap[], { contexts, known, missing }: Env): Env {
   const values = new Map(known);
   const without = new Map(missing);
-  const current = (): Contexts => ({ ...contexts, env: { ...Object.fromEntries(values), [OPEN]: null } });
+  const current = (): Contexts => ({ ...contexts, env: { ...Object.fromEntries(values), [INCOMPLETE]: null } });
   for (const [name, value] of maps.flatMap(entriesOf)) {
     if (!/^[A-Za-z_]\w*$/.test(name) || isRecord(value) || Array.isArray(value)) continue;
     const resolved = resolveText(textOfScalar(value), current());

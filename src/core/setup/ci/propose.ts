@@ -108,7 +108,8 @@ function planOf(job: CiJob): Plan {
     at <= last &&
     (isProof(one) ||
       ['install', 'build', 'before'].includes(one.purpose) ||
-      // The agent's home folder is a different one and lacks a tool that was installed into this one.
+      // The agent's home folder is a different one and lacks a tool that was installed into this one, so `verify` must
+      // install it.
       (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b|GITHUB_/.test(one.command.text)));
   const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
   const changes = before.flatMap(({ command, purpose }) =>
@@ -232,7 +233,7 @@ function completed(
       : one,
   );
   const isInstall = (text: string): boolean => purposeOf(text) === 'install';
-  // `npm ci && npm test` installs as well, though its purpose is to test.
+  // `npm ci && npm test` installs as well, though its purpose is to test, so each of its parts is examined.
   const installsIn = (folder: string): boolean =>
     verify.some(({ command }) => command.folder === folder && command.text.split(' && ').some(isInstall));
   const installs = verify.filter(({ purpose }) => purpose === 'install');
@@ -267,8 +268,8 @@ function actionsOf(step: CiStep): readonly string[] {
 }
 
 /**
- * Returns the checks of another job that need only the tools of the set-up, each with what must run before it:
- * the installations and, for tests, the builds.
+ * Returns the checks of another job that need only the tools of the set-up, each with the commands that must run before
+ * it: the installations and, for tests, the builds.
  */
 function offersOf(
   plan: Plan,

@@ -64,7 +64,9 @@ function usesLines(action: string, inputs: NamedValues): readonly string[] {
   return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
 }
 
-/** Renders a text as YAML. Inputs are texts, so quotes are needed only for what YAML would read as another type. */
+/**
+ * Renders a text as YAML. Inputs are texts, so quotes are needed only for texts that YAML would read as another type.
+ */
 function inputText(value: string): string {
   return /^[A-Za-z][\w./-]*$/.test(value) && !/^(?:null|yes|no|on|off|y|n)$/i.test(value)
     ? value

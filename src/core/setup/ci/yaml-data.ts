@@ -9,7 +9,7 @@ export function parseYamlMap(text: string): YamlMap | null {
   return parsed.kind === 'data' && isRecord(parsed.data) ? parsed.data : null;
 }
 
-/** True if a value is a mapping. */
+/** Returns true if a value is a mapping. */
 export function isRecord(value: unknown): value is YamlMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

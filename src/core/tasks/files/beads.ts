@@ -13,13 +13,13 @@ type State = TaskState;
 const MAX_LINES = 20_000;
 const MAX_TASKS = 1_000;
 
-/** Files that beads keeps beside its issues; never the database itself. */
+/** Files that beads keeps next to its issues; never the database itself. */
 const SIDE_FILES = /^\.beads\/(?:deletions|interactions|molecules|sync_base|.*\.(?:base|left|right))\.jsonl$/;
 
 /**
  * Parses the tasks of a beads database (path → text of `.beads/*.jsonl`), in the order of its lines. As beads itself
- * does, it reads `issues.jsonl`, else `beads.jsonl`, else the first other one. A parent waits for its children,
- * children for what blocks their parents.
+ * does, it reads `issues.jsonl`, else `beads.jsonl`, else the first other one. A parent waits for its children, and
+ * children wait for the tasks that block their parents.
  */
 export function parseBeads(files: Readonly<Record<string, string>>): {
   readonly tasks: readonly FileTask[];
@@ -198,7 +198,7 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
     comments: [],
     priority: bead.priority + 1,
     dependsOn,
-    // Deferred on purpose: nothing waits for it.
+    // The issue was deferred on purpose, so nothing waits for it.
     optional: bead.status === 'deferred',
     obstacle: null,
   };
@@ -249,7 +249,8 @@ function dependencies(
   return {
     of: (bead) => {
       const parents = [...above(bead)];
-      // A task does not inherit its parent's wait for another task below that parent, which may be its sibling.
+      // A task does not inherit its parent's wait for another task below that parent, because that task may be its
+      // sibling.
       const inherited = parents.flatMap((parent) =>
         blockers(parent).filter((id) => !above(beads.get(id) ?? parent).has(parent)),
       );

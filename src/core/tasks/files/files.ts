@@ -17,7 +17,7 @@ export interface ParsedTasks {
 }
 
 /**
- * Parses the tasks of the given files (path → text; the archive beside a prd lists done ones): required ones first, by
+ * Parses the tasks of the given files (path → text; the archive next to a prd lists done ones): required ones first, by
  * priority, in the order of `sources` and of the file. `optionalSections` are prefixes of plan headings whose items are
  * optional. Other files are ignored. Never throws.
  */
@@ -56,8 +56,8 @@ export function parseTaskFilesAndArchive(
 }
 
 /**
- * Returns the file with a source's tasks among all paths. Only the first one counts, so that an old copy beside it does
- * not bring tasks back.
+ * Returns the file with a source's tasks among all paths. Only the first one is used, so that an old copy next to it
+ * does not bring tasks back.
  */
 export function fileOfSource(paths: readonly string[], source: FileSource): string | undefined {
   return source === 'beads' ? findBeadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));

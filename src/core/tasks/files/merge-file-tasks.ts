@@ -10,7 +10,7 @@ type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
  * asked for and with which priority, and an item ticked in the base is always done. A task that the agent added to its
  * plan is a task of its own; one that it added and ticked at once is a note. Tasks that people removed from the base
  * since the lane left it (at `fork`) are dropped unless they are done. `lane` is null if the base has everything that
- * counts.
+ * is needed.
  */
 export function mergeFileTasks(
   base: readonly FileTask[],
@@ -77,7 +77,7 @@ export function mergeFileProgress(
     const isOrdered = isGivenUp(state) && (retriesAll || known.retried === true);
     const retried = isOrdered || (byHand && state === 'failed') ? true : undefined;
     const isUndone = beginsAgain && isFinished(known) && state !== 'done' && known.unmarked === undefined;
-    // Tasks that this lane did itself have attempts, or at least a commit.
+    // Tasks that this lane did itself have attempts, or at least a commit, so any other progress comes from the file.
     if ((known.attempts === 0 && known.doneCommit === null) || isUndone) {
       own.delete(id);
       if (state !== 'todo')
@@ -85,7 +85,7 @@ export function mergeFileProgress(
     } else if (state === 'done') own.set(id, { ...known, state, unmarked: undefined, retried: undefined });
     else own.set(id, { ...known, unmarked: isFinished(known) ? known.unmarked : undefined, retried });
   }
-  // Progress that the files contain as well comes first: a state that gets too long drops the first entries.
+  // Progress that the files contain as well comes first, because a state that gets too long drops the first entries.
   return Object.fromEntries([...ofFile, ...own]);
 }
 

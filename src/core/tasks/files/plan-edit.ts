@@ -3,10 +3,11 @@ import type { AddedTask, FileTask, NewTask } from './form/root-plan.ts';
 import { createHeadingTest, parsePlan } from './plan.ts';
 import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
 
-/** A plan before the change. `optionalSections` are prefixes of headings whose items are optional. */
+/** A plan before the change. */
 interface Plan {
   readonly path: string;
   readonly text: string;
+  /** Prefixes of headings whose items are optional. */
   readonly optionalSections: readonly string[];
 }
 
@@ -188,7 +189,7 @@ function numberOf({ priority }: NewTask): number {
   return (priority === null ? null : priorityOfWord(priority)) ?? NORMAL_PRIORITY;
 }
 
-/** Returns the priority of the innermost heading that gives one, or null. */
+/** Returns the priority of the innermost heading that gives one; null if no heading does. */
 function priorityOf({ headings }: OutlineSection): number | null {
   return headings.map(({ text }) => priorityOfHeading(text)).findLast((priority) => priority !== null) ?? null;
 }

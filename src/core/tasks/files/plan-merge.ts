@@ -41,7 +41,7 @@ interface Growth {
   readonly added: readonly (readonly string[])[];
 }
 
-/** Returns null if a line of the older text is gone, or is changed by more than a tick. */
+/** Returns the growth between two texts; null if a line of the older one is gone, or is changed by more than a tick. */
 function growthOf(before: readonly string[], after: readonly string[]): Growth | null {
   const kept: string[] = [];
   const added: string[][] = [[]];

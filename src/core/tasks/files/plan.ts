@@ -135,7 +135,7 @@ function boxesWithinLimit(items: readonly PlanBox[]): readonly PlanBox[] {
   return items.filter((item) => chosen.has(item));
 }
 
-/** True if a box is done: any character but an x leaves it open, since `[~]` and `[-]` are unfinished work. */
+/** Returns true if a box is done: any character but an x leaves it open, since `[~]` and `[-]` are unfinished work. */
 export function isBoxDone({ mark }: Pick<ChecklistItem, 'mark'>): boolean {
   return mark === 'x' || mark === 'X';
 }

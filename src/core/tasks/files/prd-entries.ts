@@ -11,7 +11,7 @@ export interface PrdEntry {
   readonly node: JsonNode;
   /** The entry's own id; null if it has none. */
   readonly key: string | null;
-  /** Cleaned; never empty. */
+  /** The entry's cleaned title, which is never empty. */
   readonly title: string;
 }
 

@@ -63,7 +63,7 @@ function editsOf(
   const isDone = mark === 'done';
   const edits = [
     ...(status === null ? [] : [replaced(status, JSON.stringify(word))]),
-    // A story that is not done does not pass yet, whatever its progress.
+    // A story that is not done does not pass yet, regardless of its progress.
     ...(passes === null || passes.value === isDone ? [] : [replaced(passes, String(isDone))]),
   ];
   if (status !== null || passes !== null) return edits;

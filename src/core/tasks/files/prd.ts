@@ -53,7 +53,8 @@ export function stateOfEntry(entry: PrdEntry): State {
 }
 
 /**
- * Returns the number of the issue that an entry is about, or null: `12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`.
+ * Returns the number of the issue that an entry is about (`12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`); null if
+ * there is none.
  */
 function issueOf(entry: JsonNode, note: Note): number | null {
   const given = findMember(entry, 'issue');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loginTermField } from '../../../../src/config/fields.ts';
-import { needsIsolation, limitRunTime, type LoginTerm } from '../../../../src/core/agents/login-term.ts';
+import { describeMissingIsolation, limitRunTime, type LoginTerm } from '../../../../src/core/agents/login-term.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
@@ -37,10 +37,10 @@ describe('how long a run of 50 minutes works', () => {
     expect(limitRunTime({ kind: 'absent' }, { now: NOW, maxRunMs: 1 })).toMatchObject({
       problem: expect.stringMatching(/`aws-role`.*`timeout-minutes`/) as string,
     });
-    expect(needsIsolation('No sudo.')).toMatch(
+    expect(describeMissingIsolation('No sudo.')).toMatch(
       /`id-token: write`.* No call was made\. No sudo\. Use a runner with sudo/,
     );
-    expect(needsIsolation(null)).toContain('No call was made. Use a runner');
+    expect(describeMissingIsolation(null)).toContain('No call was made. Use a runner');
   });
 });
 

@@ -28,14 +28,15 @@ export const EARLY_STATE: readonly string[] = [
 /** Files that those Ralphs put at the root under names that no other tool uses. */
 export const EARLY_MARKS: readonly string[] = ['@AGENT.md', 'ralph_loop.sh', ...EARLY_STATE];
 
-/** Names of files that show that a `fix_plan.md` beside them is the plan of a Ralph; one is enough. */
-export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
+/** Names of files that show that a `fix_plan.md` next to them is the plan of a Ralph; one is enough. */
+export const ROOT_PLAN_NEIGHBOURS: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
 
 /**
- * True if a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist beside it.
+ * Returns true if a `fix_plan.md` is the plan of a Ralph. `there` are those names of `ROOT_PLAN_NEIGHBOURS` that exist
+ * next to it.
  */
 export function isRootPlan(there: readonly string[]): boolean {
-  return BESIDE_ROOT_PLAN.some((name) => there.includes(name));
+  return ROOT_PLAN_NEIGHBOURS.some((name) => there.includes(name));
 }
 
 /** Returns the entries by path, without a `fix_plan.md` at the root that is not a plan. */
@@ -92,9 +93,9 @@ function blank(text: string): string {
 }
 
 /**
- * The paths of a source's files relative to the checkout, first choice first; `*` matches any name. The last plan
- * counts only under the conditions of `isRootPlan`. Kept apart from the parsers, which a run without such files does
- * not load.
+ * The paths of a source's files relative to the checkout, first choice first; `*` matches any name. The last plan is
+ * used only under the conditions of `isRootPlan`. Kept apart from the parsers, which a run without such files does not
+ * load.
  */
 export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
   plan: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md', ROOT_PLAN],
@@ -108,9 +109,10 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
  */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
-/** A task as it is written in its file; `state` is the one that the file gives. */
+/** A task as it is written in its file. */
 export interface FileTask {
   readonly task: Task;
+  /** The state that the file gives. */
   readonly state: TaskState;
 }
 
