@@ -39,6 +39,8 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
       ? { kind: 'failed', outcome: { kind: 'cancelled', reason: 'signal' } }
       : receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
   if (received.kind === 'work') keepSpent(received.work.state);
+  if (received.kind === 'failed')
+    recording.tryToKeep(createLostWork(handed, { ...received, spent: 'nothing', now: clock.now() }));
   // If the run is killed from here on, post releases its lane.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
   // The last job of a run of several lanes keeps the dashboard for all of them.
