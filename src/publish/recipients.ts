@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { isSameRedBase } from '../core/lane/base/red-base.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { labellerOf } from '../core/people/consent.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
@@ -140,9 +141,13 @@ export async function listNeedsKnownElsewhere(
   if (ofBase.length === 0 || config.stateStore === 'none') return [];
   const read = await store.read();
   const others = read.kind === 'snapshot' ? listLanesOnRedBase(read.snapshot, work.lane.id) : [];
+  const own = work.state.redBase;
   const isKnown = others.some(
     ({ redBase, notified }) =>
-      redBase?.commands === work.state.redBase?.commands && notified.some(({ kind }) => kind === 'base_is_red'),
+      own !== null &&
+      redBase !== null &&
+      isSameRedBase(own, redBase) &&
+      notified.some(({ kind }) => kind === 'base_is_red'),
   );
   return isKnown ? ofBase : [];
 }

@@ -132,7 +132,8 @@ export async function claimLanes(
       const taken = wanted.filter((_, place) => answer[place]?.kind === 'claimed');
       const claimOf = (one: WantedClaim, place: number): LaneClaim => {
         const share = { at: taken.indexOf(one), of: taken.length, atOnce: config.parallel };
-        const startBy = startByOf(place);
+        // The reservation ends with the place among the claimed lanes.
+        const startBy = startByOf(Math.max(0, share.at));
         return claimFrom(deps, one, { answer: answer[place] ?? { kind: 'dropped' }, snapshot, at, startBy, share });
       };
       return [claimOf(first, 0), ...others.map((one, place) => claimOf(one, place + 1))];

@@ -39,6 +39,8 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
       ? { kind: 'failed', outcome: { kind: 'cancelled', reason: 'signal' } }
       : receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
   if (received.kind === 'work') keepSpent(received.work.state);
+  if (received.kind === 'failed')
+    recording.tryToKeep(createLostWork(handed, { ...received, spent: 'nothing', now: clock.now() }));
   // Record the claim, so that post releases the lane if the run is killed from here on.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
   // In a run of several lanes, the last job updates the dashboard for all of them.

@@ -1,3 +1,4 @@
+import { failAt } from '../stage/faults/behind-the-call.ts';
 import { describe, expect, test } from 'vitest';
 import { IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
@@ -237,6 +238,20 @@ describe('more lanes than machines', () => {
     expect(run.lanes.get('issue-3')?.publish?.log.join('\n')).not.toContain('counts as used');
     // Nothing of the issue was begun, so it is the queue's again.
     expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
+  });
+
+  test('one that was never begun has used nothing, even if its publishing job fails', async () => {
+    const project = createLongQueue();
+    const fails = { tap: failAt('place.record gate', { begun: true }) };
+    const run = await runLanes(project, {
+      loop: (lane) => (lane === 'issue-3' ? 'never' : {}),
+      publish: (lane) => (lane === 'issue-3' ? fails : {}),
+    });
+    expect(heldIn(project)).toEqual(FREE);
+    expect(storedBudget(project).windows.hour?.calls).toBe(
+      [...run.lanes.values()].reduce((sum, { loop }) => sum + (loop?.calls ?? 0), 0),
+    );
+    expect(run.lanes.get('issue-3')?.publish?.log.join('\n')).not.toContain('counts as used');
   });
 
   test('are not begun with limits that are too small for their tasks', async () => {

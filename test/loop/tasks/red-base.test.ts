@@ -172,6 +172,19 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
   });
 
+  test('people are notified of another failure of a newer base, although another branch knows of an earlier one', async () => {
+    const { project, commitToMain } = redProject([finisher], { issues: [1, 2] });
+    await runOnce(project, { event: labeled(1) });
+    expect(notifications(project)).toHaveLength(1);
+    commitToMain({ 'other.txt': 'x' });
+    project.verifier = {
+      verify: () =>
+        Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '✖ subtracts', durationMs: 1 }),
+    };
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ end: 'blocked (base_is_red)' });
+    expect(notifications(project)).toHaveLength(2);
+  });
+
   test('a newer base that fails in the same way makes no call', async () => {
     const { project, commitToMain, runs } = redProject([finisher]);
     await runOnce(project);

@@ -74,7 +74,12 @@ function failuresIn({ code, tail: output }: Pick<Failed, 'code' | 'tail'>): read
   if (code === null) return [{ text: last === undefined ? '' : baseFailureOf(last).text, fingerprint: ENDED }];
   const found =
     single.length > 0 ? single : reported.length > 0 || last === undefined ? reported : [baseFailureOf(last)];
-  return found.filter(({ fingerprint }, index) => found.findIndex((one) => one.fingerprint === fingerprint) === index);
+  return onePerFingerprint(found);
+}
+
+function onePerFingerprint(failures: readonly Failure[]): readonly Failure[] {
+  const first = new Map(failures.toReversed().map((one) => [one.fingerprint, one]));
+  return failures.filter((one) => first.get(one.fingerprint) === one);
 }
 
 /** The fingerprint of a verification that had no exit code. */
@@ -90,9 +95,11 @@ function baseFailureOf(line: string): Failure {
 
 /** Returns the failing tests that a reporter names, in a stable order. */
 function failuresOf(report: TestReport): readonly Failure[] {
-  return listFailingTests(report)
-    .map(([name]) => ({ text: capText(name, MAX_SHOWN_CHARS), fingerprint: `…${name.slice(-MAX_NAME_CHARS)}` }))
-    .sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
+  const failures = listFailingTests(report).map(([name]) => ({
+    text: capText(name, MAX_SHOWN_CHARS),
+    fingerprint: `…${name.slice(-MAX_NAME_CHARS)}`,
+  }));
+  return onePerFingerprint(failures).toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
 }
 
 /** Number of characters at the end of a test's name that are compared. */
@@ -129,6 +136,15 @@ export function failsAsBase(base: RedBase, verification: Verification, report: T
   return (
     base.failures.every((failure) => failures.includes(failure)) && (base.failures.length > 0 || failures.length === 0)
   );
+}
+
+/**
+ * Returns true if people who know of the second red base know of the first one: it is the same commit, or has no other
+ * failures. A branch may remember a base that was fixed long ago.
+ */
+export function isSameRedBase(base: RedBase, known: RedBase): boolean {
+  const hasNoOther = base.failures.length > 0 && base.failures.every((failure) => known.failures.includes(failure));
+  return base.commands === known.commands && (base.commit === known.commit || hasNoOther);
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   recordBaseVerification,
 } from '../../../../../src/core/lane/verification.ts';
 import { compareWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
-import type { Verification } from '../../../../../src/core/evidence.ts';
+import { type Verification, verificationSchema } from '../../../../../src/core/evidence.ts';
 import { NO_TESTS, parseTestReport } from '../../../../../src/core/proof/test-report.ts';
 import { createInitialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 
@@ -255,6 +255,16 @@ describe('where a reporter names the tests, they are compared by name', () => {
     expect(compareWithBase(full, ...verified(`${many}\n--- FAIL: TestNew (0.00s)\n${onBase}`))).toMatchObject({
       newlyRed: [],
     });
+  });
+
+  test('tests whose names end alike are one failure, so that what is left of the base fits into the journal', () => {
+    const inFiles = (names: readonly string[]) =>
+      Array.from({ length: 25 }, (_, i) =>
+        names.map((name) => `--- FAIL: Test${String(i)}/${name.repeat(70)} (0.00s)`).join('\n'),
+      ).join('\n');
+    const full = redBaseOf(subject, ...verified(`${inFiles(['a', 'b'])}\n${onBase}`));
+    const now = compareWithBase(full, ...verified(`${inFiles(['a'])}\nFAIL\nFAIL\tshop\t0.002s\n`));
+    expect(verificationSchema.parse(now)).toMatchObject({ leftOfBase: [`…${'a'.repeat(60)}`] });
   });
 
   test('a base that an earlier version stored is compared by its lines', () => {
