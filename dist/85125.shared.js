@@ -1,4 +1,4 @@
-const _={85125:((k,s,n)=>{n.d(s,{Ex:()=>f,IZ:()=>d,Nc:()=>b,Nd:()=>v,XI:()=>m,aI:()=>u,bh:()=>p,k9:()=>i,lS:()=>$,op:()=>h,pF:()=>c,qZ:()=>e,t2:()=>x,tV:()=>l,vs:()=>r,zl:()=>a});var o=n(45081);const e="ralph-room-",d=`
+const w={85125:((_,s,n)=>{n.d(s,{AA:()=>$,B1:()=>d,E1:()=>h,HC:()=>l,I8:()=>u,KF:()=>f,N6:()=>b,VQ:()=>i,Zw:()=>p,dF:()=>r,fD:()=>x,fz:()=>c,hM:()=>a,nk:()=>m,qZ:()=>e,sm:()=>v});var o=n(45081);const e="ralph-room-",d=`
 set -eu
 umask 077
 owner=$1 sandbox=$2 reservations=$3; shift 3
@@ -263,4 +263,4 @@ isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$sandbox" ]; else 
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"
 :
-`})};export{_ as modules};
+`})};export{w as modules};

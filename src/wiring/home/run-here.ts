@@ -209,6 +209,8 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     withinMs: END_WITHIN_MS,
   });
   const beside: Promise<readonly LocalRunResult[]>[] = [];
+  let endOwnLane = (): void => undefined;
+  const ownEnded = new Promise<void>((resolve) => (endOwnLane = resolve));
   try {
     taken?.obey();
     if (taken === null) sayFirst();
@@ -230,13 +232,14 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
           return { ...lane, asked, number, share };
         });
         const store = () => openHomeStore(kept, top);
-        beside.push(...workBeside(handed, atOnce - 1, { world, place, store, interruption, print }));
+        beside.push(...workBeside(handed, { atOnce, ownEnded }, { world, place, store, interruption, print }));
       },
       runName: `local-${String(number)}`,
       journalFolder: () =>
         openJournalFolder(worked, { ...places, instead: runFolderOf(place, number), warn: log.warning }),
       before: await lastStatus(worked, places.status),
     });
+    endOwnLane();
     if (beside.length > 0) log.info('Waiting for the other branches of this run to end.');
     const others = (await Promise.all(beside)).flat();
     print('\n');
@@ -253,6 +256,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     }
     return { ended, failed: isFailure || pushed === false || others.some((other) => other.failed) };
   } finally {
+    endOwnLane();
     await Promise.allSettled(beside);
     await endAgent(runTag).catch(() => undefined);
     const own = [place.temp, place.work];

@@ -39,14 +39,18 @@ export function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
-/** Works on lanes in order, each in its own process, at most `machines` at a time. Returns the results by machine. */
+/**
+ * Works on lanes in order, each in its own process, at most `atOnce` at a time. Until `ownEnded` resolves, this process
+ * works on one of these `atOnce` itself. Returns the results in `atOnce` groups.
+ */
 export function workBeside(
   lanes: readonly LaneOfRun[],
-  machines: number,
+  { atOnce, ownEnded }: { readonly atOnce: number; readonly ownEnded: Promise<void> },
   starter: Starter,
 ): readonly Promise<readonly LocalRunResult[]>[] {
   const waiting = lanes.values();
-  return Array.from({ length: machines }, async () => {
+  return Array.from({ length: atOnce }, async (_, at) => {
+    if (at === 0) await ownEnded;
     const results: LocalRunResult[] = [];
     for (const lane of waiting) results.push(await workInOwnProcess(lane, starter));
     return results;
