@@ -188,15 +188,18 @@ function isAboveZero(value: unknown): value is number {
 }
 
 function openAnswerMeter(contentType: string, asked: PricedRequest): ReturnType<typeof createAnswerMeter> {
-  return createAnswerMeter(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier, searches: seen }, chars) => {
-    // A project may use another tier than the request asks for.
-    const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
-    const searches = Math.max(seen, usage?.searches ?? 0, asked.search.usual);
-    if (usage !== null) return spentBy({ ...usage, searches, output: usage.output + (since ?? 0) }, served);
-    // Usage is reported at the end; until then, and if the provider reports none, the characters so far are the
-    // estimate.
-    return spentBy({ ...usualCounts(asked), searches, output: since ?? estimateTokens(chars) }, served);
-  });
+  return createAnswerMeter(
+    createOpenAiUsage(asked.api, contentType),
+    ({ usage, since, tier, searches: seen }, chars) => {
+      // A project may use another tier than the request asks for.
+      const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
+      const searches = Math.max(seen, usage?.searches ?? 0, asked.search.usual);
+      if (usage !== null) return spentBy({ ...usage, searches, output: usage.output + (since ?? 0) }, served);
+      // Usage is reported at the end; until then, and if the provider reports none, the characters so far are the
+      // estimate.
+      return spentBy({ ...usualCounts(asked), searches, output: since ?? estimateTokens(chars) }, served);
+    },
+  );
 }
 
 /** Returns the usage; without a known price for the model, only tokens count. */

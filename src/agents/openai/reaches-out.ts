@@ -53,7 +53,12 @@ const NAME = /^[a-z\d_.$-]*$/;
  * Describes the part of a request that makes the provider's servers fetch or look up content, or run programs; null if
  * no part does. `sent` is the part that is passed on.
  */
-export function findProviderAction(api: OpenAiApi, body: JsonObject, sent: JsonObject, mayWebSearch: boolean): string | null {
+export function findProviderAction(
+  api: OpenAiApi,
+  body: JsonObject,
+  sent: JsonObject,
+  mayWebSearch: boolean,
+): string | null {
   const reaching = REACHING.find(([field]) => hasContent(body[field]));
   if (reaching !== undefined) return reaching[1];
   if (hasContent(body['background']) && body['background'] !== false) return 'a response in the background';

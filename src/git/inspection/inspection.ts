@@ -130,7 +130,9 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     const filtered = workTree === null ? new Set() : await filteredPaths(workTree, changes);
     for (const change of changes) {
       const why =
-        judgePath(change) ?? substitutes.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT_CLAUSES.filter : null);
+        judgePath(change) ??
+        substitutes.get(change.path) ??
+        (filtered.has(change.path) ? LEFT_OUT_CLAUSES.filter : null);
       if (why) withheld.set(change.path, why);
     }
     const isProtectedAlone = ({ path }: PathChange): boolean => withheld.get(path) === LEFT_OUT_CLAUSES.protected;
@@ -147,7 +149,8 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   function judgePath({ path, oldMode, newMode }: PathChange): string | null {
     if (!path.isWellFormed()) return 'its name is not valid UTF-8';
     // A secret may also be split across folder names, so join them.
-    if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT_CLAUSES.secretName;
+    if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name))))
+      return LEFT_OUT_CLAUSES.secretName;
     const keys = findKeyPatterns(path);
     if (keys.length > 0) return `${LEFT_OUT_CLAUSES.keyName} (${[...new Set(keys)].join(', ')})`;
     if (isLoopState(path)) return LEFT_OUT_CLAUSES.state;

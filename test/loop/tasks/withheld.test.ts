@@ -74,7 +74,9 @@ describe('a stray file that must not be published', () => {
     const prompt = project.script.calls[1]?.prompt ?? '';
     const named = new Set(prompt.match(/\.claude\/skills\/\d+\.md/g));
     expect(named.size).toBeGreaterThan(15);
-    expect(prompt).toContain(` and ${String(60 - named.size)} more: ${LEFT_OUT_CLAUSES.protected.replace('it is', 'each is')}`);
+    expect(prompt).toContain(
+      ` and ${String(60 - named.size)} more: ${LEFT_OUT_CLAUSES.protected.replace('it is', 'each is')}`,
+    );
     expect(prompt).toContain('- node_modules/y.js, node_modules/z.js: 320 changed files are more than max-patch-files');
     const summary = run.report === null ? '' : renderSummary(run.report);
     // The section names them; the first lines only count them.

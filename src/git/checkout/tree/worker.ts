@@ -196,7 +196,10 @@ async function read(
   outbox.exchange.know(tip);
   const { head, tree, substitutes, beside, ignored } = await access.read(tip, tolerated, wanted);
   if (substitutes.size > MAX_ANSWER_PATHS)
-    throw new UserError('infrastructure', `More than ${String(MAX_ANSWER_PATHS)} files cannot be read, or are too large.`);
+    throw new UserError(
+      'infrastructure',
+      `More than ${String(MAX_ANSWER_PATHS)} files cannot be read, or are too large.`,
+    );
   const own = head === null || head === tip ? null : head;
   const known = [tip, `${tip}^{tree}`];
   const trees = await existing(outbox, has);
