@@ -11,7 +11,7 @@ import { toRootTask } from '../core/folder.ts';
 import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
-import { compareWithBase } from '../core/lane/base/red-base.ts';
+import { compareWithBase } from '../core/lane/base/compare-failures.ts';
 import { beginIteration, beginSteps, settleIteration } from '../core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../core/lane/settle/settle-published.ts';
 import { listPassedOverAgents } from '../core/agents/providers.ts';

@@ -1,12 +1,12 @@
 import { MINUTE_MS } from '../core/countdown.ts';
 import type { Verification } from '../core/evidence.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
+import { recordBaseVerification } from '../core/lane/base/compare-failures.ts';
 import {
   hasUnrunnableCommand,
   verificationRecordOf,
   buildVerificationSubject,
   isBaseKnown,
-  recordBaseVerification,
   recordHeadVerification,
   reopenTasks,
 } from '../core/lane/verification.ts';

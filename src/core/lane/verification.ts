@@ -3,9 +3,7 @@ import type { ObjectId, Verification } from '../evidence.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
-import { failsAsBase, redBaseOf } from './base/red-base.ts';
 import { renderPlainProof, type Proof, describeProof } from '../proof/proof.ts';
-import type { TestReport } from '../proof/test-report.ts';
 import { capText } from '../text/phrase.ts';
 import { withProof } from './change.ts';
 import { noSignals } from './circuit.ts';
@@ -276,27 +274,6 @@ export function reopenDoneSince(state: LaneState, before: LaneState, now: number
       !isAnsweredUnchanged(state, id),
   );
   return ids.length === 0 ? state : reopenTasks(state, ids, { reason: 'not_verified', now });
-}
-
-/**
- * Returns the state after `verify` ran on the base. A base with the same failures that an iteration could not fix
- * allows no call. A base that passes again must first be merged.
- */
-export function recordBaseVerification(
-  state: LaneState,
-  subject: VerificationSubject,
-  { verification, report }: { readonly verification: Verification; readonly report: TestReport },
-): LaneState {
-  const before = state.redBase;
-  const red = redBaseOf(subject, verification, report);
-  const record = verificationRecordOf(subject, verification);
-  if (record === null || verification.kind === 'not-run') return { ...state, baseVerification: null };
-  const baseVerification = { ...record, durationMs: Math.max(0, Math.round(verification.durationMs)) };
-  const recorded: LaneState = { ...state, baseVerification };
-  if (red === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };
-  const isSame =
-    before?.stage === 'reverify' && before.commands === subject.commands && failsAsBase(before, verification, report);
-  return { ...recorded, redBase: { ...red, stage: isSame ? 'tried' : 'found' } };
 }
 
 /**

@@ -1,16 +1,10 @@
 import { z } from 'zod';
-import { findErrors, fingerprintOf } from '../../analysis/analysis.ts';
-import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import type { Immutable } from '../../policy.ts';
-import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
-import { capText } from '../../text/phrase.ts';
 
 /** Maximum number of distinct failures that are compared per verification; later ones are ignored. */
-const MAX_FAILURES = 20;
-/** Maximum length of a line in which failures are searched, in UTF-16 units. */
-const MAX_LINE_CHARS = 1_000;
+export const MAX_FAILURES = 20;
 /** Maximum length of the text shown for a failure, in UTF-16 units. */
-const MAX_SHOWN_CHARS = 300;
+export const MAX_FAILURE_TEXT_CHARS = 300;
 
 /**
  * The stages of a red base. `found`: no iteration has tried to fix it. `tried`: an iteration failed to fix it, so no
@@ -32,111 +26,11 @@ export const redBaseSchema = z.object({
    */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
   /** The last failure, for people; empty if the command printed nothing. */
-  words: z.string().max(MAX_SHOWN_CHARS),
+  words: z.string().max(MAX_FAILURE_TEXT_CHARS),
 });
 
 /** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
-
-/** Matches a line in which a test runner or compiler reports a failure, besides the errors that `findErrors` finds. */
-const REPORTS_FAILURE =
-  /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b|^ *\d+:\d+ +error +\S|^\s*Failed \S.* \[.{1,20}\]$|\(Failed\)$|: .+ \[E\]$/;
-
-/** Matches a line that only sums up failures, or that package managers print after a failure. */
-const SUMS_UP =
-  /^\s*(?:FAIL(?:ED|URES?)?!?(?: \(.*\))?$|FAIL\t(?!.* \[(?:build|setup) failed\])|FAILURE: |BUILD FAILED\b|[✖✗✘×] \d+ (?:problem|error|warning|test)s?\b|npm (?:ERR!|error)(?: (?:code|path|command|workspace|location|errno|node|A complete log|Lifecycle script|Test failed)\b.*)?$|\[ERROR\] (?:Failed to execute goal|There are|To see|Re-run|For more|After correcting|\[Help)|error: could not compile|g?make(?:\[\d+\])?: \*\*\* \[|Found \d+ errors?\b)/;
-
-type Failed = Extract<Verification, { kind: 'failed' }>;
-
-/** A failure that a verification reported. */
-interface Failure {
-  readonly text: string;
-  readonly fingerprint: string;
-}
-
-/**
- * Returns the failures in the output of a verification, one per fingerprint. If no line reports a failure, the last
- * line counts as one. A verification that was ended, for example at its time limit, has the same failure wherever it
- * was ended.
- */
-function failuresIn({ code, tail: output }: Pick<Failed, 'code' | 'tail'>): readonly Failure[] {
-  const lines = output
-    .split('\n')
-    .map((line) => line.slice(0, MAX_LINE_CHARS).trimEnd())
-    .filter((line) => line.trim() !== '');
-  const reported = lines.flatMap((line) => {
-    const [error] = findErrors(line);
-    if (error !== undefined) return [error];
-    return REPORTS_FAILURE.test(line) ? [baseFailureOf(line)] : [];
-  });
-  const single = reported.filter(({ text }) => !SUMS_UP.test(text));
-  const last = lines.at(-1);
-  if (code === null) return [{ text: last === undefined ? '' : baseFailureOf(last).text, fingerprint: ENDED }];
-  const found =
-    single.length > 0 ? single : reported.length > 0 || last === undefined ? reported : [baseFailureOf(last)];
-  return onePerFingerprint(found);
-}
-
-function onePerFingerprint(failures: readonly Failure[]): readonly Failure[] {
-  const first = new Map(failures.toReversed().map((one) => [one.fingerprint, one]));
-  return failures.filter((one) => first.get(one.fingerprint) === one);
-}
-
-/** The fingerprint of a verification that had no exit code. */
-const ENDED = '(ended without an exit code)';
-
-/** Matches a duration that a test runner prints after a name. */
-const DURATION = /(?: in)?[ ([\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)[)\]]?(?=\s|$)/g;
-
-function baseFailureOf(line: string): Failure {
-  const text = line.replace(DURATION, '').trim();
-  return { text: capText(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
-}
-
-/** Returns the failing tests that a reporter names, in a stable order. */
-function failuresOf(report: TestReport): readonly Failure[] {
-  const failures = listFailingTests(report).map(([name]) => ({
-    text: capText(name, MAX_SHOWN_CHARS),
-    fingerprint: `…${name.slice(-MAX_NAME_CHARS)}`,
-  }));
-  return onePerFingerprint(failures).toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
-}
-
-/** Number of characters at the end of a test's name that are compared. */
-const MAX_NAME_CHARS = 60;
-
-/**
- * Describes a base on which `verify` fails; returns null if `verify` passes. The output and its report must already be
- * redacted.
- */
-export function redBaseOf(
-  subject: Pick<RedBase, 'commit' | 'commands'>,
-  verification: Verification,
-  report: TestReport,
-): RedBase | null {
-  if (verification.kind !== 'failed') return null;
-  const tests = failuresOf(report);
-  const lines = failuresIn(verification);
-  // Test runners report failures in any order.
-  const failures = tests.length > 0 ? tests : lines.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
-  return {
-    ...subject,
-    stage: 'found',
-    command: verification.command.slice(0, 200),
-    failures: failures.map(({ fingerprint }) => fingerprint).slice(0, MAX_FAILURES),
-    words: lines.at(-1)?.text ?? '',
-  };
-}
-
-/** Returns true if a verification fails as the base does: in the same command, and with every failure of the base. */
-export function failsAsBase(base: RedBase, verification: Verification, report: TestReport): boolean {
-  if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
-  const reported = [...failuresOf(report), ...failuresIn(verification)];
-  const failures = reported.map(({ fingerprint }) => fingerprint);
-  return (
-    base.failures.every((failure) => failures.includes(failure)) && (base.failures.length > 0 || failures.length === 0)
-  );
-}
 
 /**
  * Returns true if people who know of the second red base know of the first one: it is the same commit, or has no other
@@ -145,60 +39,4 @@ export function failsAsBase(base: RedBase, verification: Verification, report: T
 export function isSameRedBase(base: RedBase, known: RedBase): boolean {
   const hasNoOther = base.failures.length > 0 && base.failures.every((failure) => known.failures.includes(failure));
   return base.commands === known.commands && (base.commit === known.commit || hasNoOther);
-}
-
-/**
- * Returns an iteration's verification with the result of comparing it with the red base: whether it fails as the base
- * does, the failures that the base does not have, and the base's remaining failures if all failures are among these.
- */
-export function compareWithBase(base: RedBase | null, verification: Verification, report: TestReport): Verification {
-  if (base === null || verification.kind !== 'failed') return verification;
-  const known = new Set(base.failures);
-  const tests = base.failures.some((failure) => failure.startsWith('…')) ? failuresOf(report) : [];
-  const failures = tests.length > 0 ? tests : failuresIn(verification);
-  // If the base may have more failures than are kept, a failing test cannot be identified as new, so no new failures
-  // are listed.
-  const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;
-  const newlyRed = isWhole ? failures.filter(({ fingerprint }) => !known.has(fingerprint)) : [];
-  const asOnBase = failsAsBase(base, verification, report);
-  const left = failures.filter(({ fingerprint }) => known.has(fingerprint)).map(({ fingerprint }) => fingerprint);
-  const isPartlyFixed = !asOnBase && left.length > 0 && left.length === failures.length;
-  return {
-    ...verification,
-    asOnBase,
-    newlyRed: newlyRed.map(({ text }) => text).slice(0, MAX_NEWLY_RED),
-    ...(isPartlyFixed ? { leftOfBase: left } : {}),
-  };
-}
-
-/** Number of iterations in a row with the same failure after which the base is verified again. */
-export const TIMES_TO_DOUBT_BASE = 2;
-
-/** The failures of a verification in short, and the number of iterations in a row that had them. */
-interface SameFailures {
-  readonly as: string;
-  readonly times: number;
-}
-
-/**
- * Returns the failures of an iteration's verification with the number of iterations in a row that had them; null if it
- * did not fail. A service that is gone, or a date, can make a base red that was green at the same commit.
- */
-export function countSameFailures(
-  last: { readonly failed?: SameFailures } | null,
-  verification: Verification,
-): SameFailures | null {
-  if (verification.kind !== 'failed') return null;
-  const failures = failuresIn(verification).map(({ fingerprint }) => fingerprint);
-  const as = failures.toSorted().slice(0, 3).join(' ').slice(0, 64);
-  return { as, times: last?.failed?.as === as ? last.failed.times + 1 : 1 };
-}
-
-/**
- * Returns the red base with which the next iteration is compared: without the failures that an iteration has fixed, if
- * it fixed a part of them.
- */
-export function withFixedFailures(base: RedBase | null, verification: Verification): RedBase | null {
-  const left = verification.kind === 'failed' ? verification.leftOfBase : undefined;
-  return base === null || left === undefined ? base : { ...base, failures: left };
 }

@@ -1,4 +1,4 @@
-import { formatLeftOutGroup, groupLeftOut } from '../../../core/review/left-out.ts';
+import { formatLeftOutGroup, groupLeftOut } from '../../../core/review/left-out-groups.ts';
 import { cutText } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
 import { listIterationsOn, workOf } from '../../facts.ts';

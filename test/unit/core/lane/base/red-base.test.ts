@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { holdForBase, isBaseKnown, reconsiderBase } from '../../../../../src/core/lane/verification.ts';
 import {
-  holdForBase,
-  isBaseKnown,
-  reconsiderBase,
+  compareWithBase,
+  failsAsBase,
   recordBaseVerification,
-} from '../../../../../src/core/lane/verification.ts';
-import { compareWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
+  redBaseOf,
+} from '../../../../../src/core/lane/base/compare-failures.ts';
+import type { RedBase } from '../../../../../src/core/lane/base/red-base.ts';
 import { type Verification, verificationSchema } from '../../../../../src/core/evidence.ts';
 import { NO_TESTS, parseTestReport } from '../../../../../src/core/proof/test-report.ts';
 import { createInitialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
