@@ -454,11 +454,11 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   });
 
   test.each([
-    [404, 'unavailable', 'there is no repository'],
+    [404, 'unavailable', 'does not exist'],
     [429, 'unavailable', 'limits the rate of requests'],
     [401, 'refused', 'was not accepted'],
     [403, 'refused', 'contents: write'],
-    [500, 'unavailable', 'cannot be reached or is broken'],
+    [500, 'unavailable', 'does not work at the moment'],
   ])('status %i for all: a write is %s, %s', async (status, kind, why) => {
     await using scene = await setScene();
     await using way = await startWay(scene.server, () => Promise.resolve(status));
@@ -475,7 +475,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   });
 
   test.each([
-    ['nobody listens', 'http://127.0.0.1:9/octo/sample.git', 'cannot be reached'],
+    ['nobody listens', 'http://127.0.0.1:9/octo/sample.git', 'does not work at the moment'],
     ['the name is not known', 'http://nowhere.invalid/octo/sample.git', 'DNS'],
     ['the address is not valid', 'not a url', 'the git command failed'],
     ['the protocol is not allowed', 'ext::sh -c exit', 'the git command failed'],
@@ -509,7 +509,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
       'refused',
       'the token was not accepted',
     ],
-    ["remote: Repository not found.\nfatal: repository 'u' not found", 'unavailable', 'there is no repository'],
+    ["remote: Repository not found.\nfatal: repository 'u' not found", 'unavailable', 'does not exist'],
     ["fatal: unable to access 'u': The requested URL returned error: 429", 'unavailable', 'limits the rate'],
     [
       "remote: You have exceeded a secondary rate limit.\nfatal: unable to access 'u': The requested URL returned error: 403",
@@ -526,14 +526,18 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     [
       "fatal: unable to access 'u': Failed to connect to github.com port 443 after 403 ms: Could not connect to server",
       'unavailable',
-      'cannot be reached',
+      'does not work at the moment',
     ],
     [
       "fatal: unable to access 'https://github.com/octo/read-only.git/': Failed to connect to github.com port 443",
       'unavailable',
-      'cannot be reached',
+      'does not work at the moment',
     ],
-    ["fatal: unable to access 'u': Recv failure: Connection reset by peer", 'unavailable', 'cannot be reached'],
+    [
+      "fatal: unable to access 'u': Recv failure: Connection reset by peer",
+      'unavailable',
+      'does not work at the moment',
+    ],
     [
       '[remote rejected] refs/ralph/v2/conversations/issue-429 (pre-receive hook declined)',
       'refused',
