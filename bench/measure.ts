@@ -50,7 +50,7 @@ export async function costOf(work: () => Promise<void>): Promise<Cost> {
 export type Pairs = readonly (readonly [number, number])[];
 
 /**
- * Returns a comparison as a row: the median ratio over the pairs, and the two medians. `goal` is null if there is none.
+ * Returns a comparison as a row: the median ratio over the pairs, and the two medians. `goal` is null if none.
  */
 export function ratioRow(measure: string, pairs: Pairs, goal: number | null): Row {
   const ratio = spread(pairs.map(([ours, theirs]) => ours / theirs));

@@ -17,7 +17,7 @@ type PushRule = 'open' | 'no-workflow-files' | 'protected-branch' | 'read-only';
 interface GitRequest {
   readonly method: string;
   readonly path: string;
-  /** The Authorization header as it was sent, or null if there was none. */
+  /** The Authorization header as it was sent, or null if none. */
   readonly authorization: string | null;
   readonly status: number;
 }
@@ -131,7 +131,7 @@ export async function startGitRemote({
   };
 }
 
-/** Returns the token of a Basic or Bearer header, or null if there is none. */
+/** Returns the token of a Basic or Bearer header, or null if none. */
 function tokenOf(authorization: string | null): string | null {
   const [scheme = '', value = ''] = (authorization ?? '').split(' ');
   if (scheme.toLowerCase() === 'basic') return Buffer.from(value, 'base64').toString().split(':').slice(1).join(':');

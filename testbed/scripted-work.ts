@@ -24,7 +24,7 @@ export interface Visit {
 
 /**
  * Reads the task from one of our prompts: the id in a heading, position and title in the first lines of the data below.
- * Returns null if there is none.
+ * Returns null if none.
  */
 export function parseNamedTask(prompt: string): NamedTask | null {
   const found =

@@ -16,7 +16,7 @@ export interface Fact {
   readonly useful: boolean;
   readonly questionOnly: boolean;
   readonly denied: boolean;
-  /** The kind of error in the call, or null if there was none. */
+  /** The kind of error in the call, or null if none. */
   readonly error: 'own' | 'provider' | null;
   readonly testOnly: boolean;
   readonly blocked: boolean;

@@ -20,7 +20,7 @@ export interface Browser extends AsyncDisposable {
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 
-/** Returns the path of the Chromium that `CHROME` names or that is installed, or null if there is none. */
+/** Returns the path of the Chromium that `CHROME` names or that is installed, or null if none. */
 export function findChromium(environment: Readonly<Record<string, string | undefined>>): string | null {
   if (environment.CHROME !== undefined && environment.CHROME !== '') return environment.CHROME;
   const folders = (environment.PATH ?? '').split(delimiter);

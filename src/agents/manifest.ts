@@ -12,7 +12,7 @@ export interface LoadableAgent extends AgentManifest {
 
 type OpenOwnReader = (options: { readonly now: number; readonly onEvent: null }) => TranscriptReader;
 
-/** The variables of a provider without a cloud login: there are none, and the pattern matches no name. */
+/** The variables of a provider without a cloud login: an empty list, and a pattern that matches no name. */
 export const NO_CLOUD_LOGIN = {
   ...{ telemetryName: null, otherSecrets: [], ownLogin: null, switches: [], lastingCloudKeys: [], cloudKeys: [] },
   cloudVariables: /^(?!)/,

@@ -79,7 +79,7 @@ function unknownCommand(name: string): string {
   const names = Object.keys(LISTED);
   const near = findNearest(name, names);
   const shown = JSON.stringify(cutText(name, 80));
-  return `ralph: there is no command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;
+  return `ralph: unknown command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;
 }
 
 function asksForHelp(args: readonly string[]): boolean {

@@ -118,7 +118,7 @@ interface SettingsFound {
 }
 
 /**
- * The receiver of messages: its address, or null if there is none, and the key of their signatures, which may be empty.
+ * The receiver of messages: its address, or null if none, and the key of their signatures, which may be empty.
  */
 export interface WebhookConfig {
   readonly address: string | null;

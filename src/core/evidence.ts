@@ -92,7 +92,7 @@ export const evidenceSchema = z.object({
   withheld: z.array(z.string()).max(20),
   /**
    * The withheld paths that this iteration changed. `part` is true if the task is about the path; `more` is the number
-   * of further paths with the same reason, which are not named. Absent if there are none, or in earlier journals, where
+   * of further paths with the same reason, which are not named. Absent if none, or in earlier journals, where
    * all withheld paths count.
    */
   withheldHere: z
@@ -112,10 +112,10 @@ export const evidenceSchema = z.object({
   uncounted: z.literal(true).exactOptional(),
   /**
    * Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20;
-   * absent if there is none.
+   * absent if none.
    */
   beside: z.array(z.string().max(200)).max(20).optional(),
-  /** Files to which this iteration added conflict markers, at most 20; absent if there are none. */
+  /** Files to which this iteration added conflict markers, at most 20; absent if none. */
   marked: z.array(z.string().max(1000)).max(20).exactOptional(),
   /** Number of commits that the agent made itself. */
   agentCommits: countSchema,
@@ -131,16 +131,16 @@ export const evidenceSchema = z.object({
    * The changes to the task files; null if the lane has no task files. Journals of versions without task files lack it.
    */
   checklist: checklistSchema.nullable().default(null),
-  /** A file made in this run by which the agent says that everything is done; null if there is none. */
+  /** A file made in this run by which the agent says that everything is done; null if none. */
   doneMarker: z.string().max(200).nullable().default(null),
   /**
    * The merge of the base branch: `open` if it is still to be finished, `made` if it was committed. Earlier journals
    * lack it.
    */
   merge: z.enum(['none', 'open', 'made']).default('none'),
-  /** Results for the lock files that a merge had to regenerate; absent if there are none. */
+  /** Results for the lock files that a merge had to regenerate; absent if none. */
   lockFiles: lockFilesSchema.optional(),
-  /** MCP servers whose tools the agent did not have, with their states; absent if there are none. */
+  /** MCP servers whose tools the agent did not have, with their states; absent if none. */
   failedServers: z.array(z.string()).max(20).exactOptional(),
   /** The usage of the agent call of an iteration without a pipeline, as it was booked. Earlier journals lack it. */
   call: callUsageSchema.exactOptional(),

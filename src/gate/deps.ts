@@ -35,7 +35,7 @@ export interface GateDeps {
   readonly examine: ExamineRun;
   readonly clock: Clock;
   readonly log: Log;
-  /** Reads the circuit that another Ralph left in the checkout as the job made it, or returns null if there is none. */
+  /** Reads the circuit that another Ralph left in the checkout as the job made it, or returns null if none. */
   readonly readLeftCircuit: () => Promise<Omit<LeftCircuit, 'hash'> | null>;
   /** Returns the text without secrets. */
   readonly redact: (text: string) => string;

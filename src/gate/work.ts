@@ -222,7 +222,7 @@ export async function startIssueWork(deps: GateDeps, { number, redo, approvedTex
 }
 
 /**
- * Lists files and settings of other Ralphs, one line each, for log and summary; empty if there are none. Never throws,
+ * Lists files and settings of other Ralphs, one line each, for log and summary; empty if none. Never throws,
  * because an unreadable file must not keep a run from working.
  */
 export async function detectOtherRalphs(

@@ -44,7 +44,7 @@ export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null
 }
 
 /**
- * Returns an agent's part of a file, or null if there is none. A single transcript may belong to any agent, but opens
+ * Returns an agent's part of a file, or null if none. A single transcript may belong to any agent, but opens
  * only for its own conversation.
  */
 export function sealedTranscriptOf(file: Uint8Array, agent: AgentName): Uint8Array | null {

@@ -123,7 +123,7 @@ export interface RunNotes {
   /** Checks of the pull request's head, or null if they were not read. */
   readonly checks: ChecksSummary | null;
   /**
-   * Decisions that people had made on the pull request's head when the run began; null if there were none, or they were
+   * Decisions that people had made on the pull request's head when the run began; null if none, or they were
    * not read.
    */
   readonly held: HeldHead | null;
@@ -224,7 +224,7 @@ export interface HandedIntake {
   readonly remoteHead: ObjectId | null;
   /** The task whose issue says that the run is at work, or null if no issue says so. */
   readonly shown: TaskId | null;
-  /** The encrypted transcript of the lane's session, in a separate file, or null if there is none. */
+  /** The encrypted transcript of the lane's session, in a separate file, or null if none. */
   readonly session: HandedFile | null;
   /** Settings in place of inputs, from the environment of the gate's job and the base branch's settings file. */
   readonly settings: readonly FoundSetting[];
@@ -316,8 +316,7 @@ export interface Work {
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
   /**
-   * This run's newest verification in a clean clone, its commit, and the number of iterations before it; null if there
-   * was none.
+   * This run's newest verification in a clean clone, its commit, and the number of iterations before it; null if none.
    */
   readonly cleanVerification: {
     readonly commit: ObjectId;
@@ -328,7 +327,7 @@ export interface Work {
   readonly base: ObjectId;
   /** Tip of the lane's branch on this machine. */
   readonly head: ObjectId;
-  /** Tip of the branch on the remote, as far as this run knows; null if there is none. */
+  /** Tip of the branch on the remote, as far as this run knows; null if none. */
   readonly remoteHead: ObjectId | null;
   /** The state at `remoteHead`, and the number of iterations that had led to it. */
   readonly lastPublished: { readonly state: LaneState; readonly iterations: number };

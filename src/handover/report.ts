@@ -134,7 +134,7 @@ export interface ReportSetting {
   readonly testOnlyPercent: number;
   /** True if reviews of the pull request are answered. */
   readonly answersReviews: boolean;
-  /** The search that makes issues tasks as well; null when there is none. */
+  /** The search that makes issues tasks as well; null without one. */
   readonly issueQuery: string | null;
 }
 
@@ -149,7 +149,7 @@ export interface LaneFacts {
   readonly branch: string;
   /** The base branch, or null if this run did not look it up. */
   readonly baseBranch: string | null;
-  /** Tip of the branch on the remote, or null if there is none. */
+  /** Tip of the branch on the remote, or null if none. */
   readonly headSha: string | null;
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   /** Every eligible task of the lane, in the order of work. */
@@ -163,7 +163,7 @@ export interface LaneFacts {
   /** Failure of `verify` on the base branch; null if it passes or was not checked. */
   readonly redBase: RedBase | null;
   /**
-   * People's decisions on the pull request's head when the run began; null if there were none, or they were not read.
+   * People's decisions on the pull request's head when the run began; null if none, or they were not read.
    */
   readonly held: HeldHead | null;
   readonly circuit: CircuitWord;

@@ -83,7 +83,7 @@ const parcelSchema = z.discriminatedUnion('kind', [
     ...common,
     kind: z.literal('work'),
     work: workSchema,
-    /** The bundle of the commits, or null if there are none. */
+    /** The bundle of the commits, or null if none. */
     commits: handedFileSchema.nullable(),
     session: handedFileSchema.nullable(),
   }),

@@ -51,7 +51,7 @@ export interface CalledAgent {
    * happen.
    */
   readonly sessionDroppedAt: number | null;
-  /** The earlier call, also charged, that failed to continue the conversation, or null if there was none. */
+  /** The earlier call, also charged, that failed to continue the conversation, or null if none. */
   readonly failed: FailedCall | null;
 }
 
@@ -292,7 +292,7 @@ function titlesOfOtherTasks({ tasks, state }: Work, { id }: Task): readonly stri
 }
 
 /**
- * Returns the newest verification, which is also valid for later iterations that changed nothing; null if there is
+ * Returns the newest verification, which is also valid for later iterations that changed nothing; null if
  * none.
  */
 function lastVerificationOf({ journal, cleanVerification }: Work): Verification | null {

@@ -141,7 +141,7 @@ export interface LoopDeps {
   readonly prompt: UserPrompt;
   /**
    * Returns the present text of the lane's notebook and of those other lanes' notebooks that its agent may read; empty
-   * if there are none.
+   * if none.
    */
   readonly readLearnings: (lane: LaneId) => Promise<string>;
   readonly files: WorkFiles;

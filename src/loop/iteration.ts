@@ -131,7 +131,7 @@ interface IterationResult {
   readonly usage: CallUsage | null;
   readonly sessionDroppedAt: number | null;
   readonly madeAgain: JournalEntry['madeAgain'];
-  /** Path of the marker that a step made, which is already removed; null if there was none, or no pipeline. */
+  /** Path of the marker that a step made, which is already removed; null if none, or no pipeline. */
   readonly doneMarker: string | null;
   /** Records of the pipeline's steps; empty without a pipeline. */
   readonly steps: readonly StepRecord[];

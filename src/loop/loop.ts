@@ -30,7 +30,7 @@ interface Rewrite {
 
 const PRD_PATH = '.ralph/prd.json';
 
-/** The files to write. `obstacle` is the problem that keeps others from being written, or null if there is none. */
+/** The files to write. `obstacle` is the problem that keeps others from being written, or null if none. */
 interface Rewrites {
   readonly rewrites: readonly Rewrite[];
   readonly obstacle: string | null;

@@ -57,7 +57,7 @@ export interface Agent {
   readonly kindOfDenial: KindOfDenial;
   /** Name and address for the co-author line of commits, `Name <address>`, or null if commits do not name the agent. */
   readonly coAuthor: string | null;
-  /** Returns the session's transcript without secrets, or null if there is none that can be kept. */
+  /** Returns the session's transcript without secrets, or null if no transcript can be kept. */
   exportSession(sessionId: string): Promise<Uint8Array | null>;
   /** Puts a transcript where the CLI finds it; returns false if the data cannot be a transcript. */
   importSession(sessionId: string, transcript: Uint8Array): Promise<boolean>;

@@ -24,7 +24,7 @@ export type ProviderSign =
 export interface ProviderFailure {
   /** HTTP status, or null if no answer came. */
   readonly status: number | null;
-  /** The provider's own words, or the problem of the connection; null if there are none. */
+  /** The provider's own words, or the problem of the connection; null if none. */
   readonly words: string | null;
   /** Time for which the provider asks to wait, in ms, or null if it gives none. */
   readonly waitMs: number | null;

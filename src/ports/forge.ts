@@ -222,7 +222,7 @@ interface DecidingForge {
   /** Returns the names of the repository's labels, at most 1,000. */
   labelNames(): Promise<readonly string[]>;
   permissionOf(login: string): Promise<Permission>;
-  /** Returns the account of this login, or null if there is none. */
+  /** Returns the account of this login, or null if none. */
   account(login: string): Promise<Account | null>;
   /**
    * Returns histories by number, many issues per request, without issues that no longer exist. `demands` are the
@@ -237,7 +237,7 @@ interface DecidingForge {
   commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
   /**
    * Returns this account's newest comment whose first line is `marker`, among the newest 100 of the issue, or null if
-   * there is none. `isEdited` is true once anybody has edited it.
+   * none. `isEdited` is true once anybody has edited it.
    */
   ownComment(
     number: number,

@@ -98,8 +98,7 @@ interface Push {
 
 /**
  * A branch that left its base at `fork` and is at `since` on the server. `base` is the one commit that it may have
- * merged since. Later commits are in a bundle whose newest commit must be `commit`; a null bundle means that there are
- * none.
+ * merged since. Later commits are in a bundle whose newest commit must be `commit`; null without later commits.
  */
 export interface ReceivedBranch {
   readonly fork: ObjectId;

@@ -182,14 +182,14 @@ export interface WorkFiles {
    * exist).
    */
   replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
-  /** Removes a regular file; does nothing if there is none. */
+  /** Removes a regular file; does nothing if none. */
   remove(path: string): Promise<void>;
 }
 
 /** Text files of the work tree, whose end can be read separately. */
 export interface WorkTreeFiles extends WorkFiles {
   /**
-   * Returns at most the last `maxBytes` of a text file; returns null if there is none, or a link leads out of the work
+   * Returns at most the last `maxBytes` of a text file; returns null if none, or a link leads out of the work
    * tree.
    */
   readEnd(path: string, maxBytes: number): Promise<string | null>;
@@ -224,7 +224,7 @@ export interface OpenedLane {
   /** Number of those before the first commit of a run; it is above 0 if the base branch was rewritten, for example. */
   readonly below: number;
   /**
-   * The newest commit of a person on the lane, or null if there is none. A merge is a person's commit only if a person
+   * The newest commit of a person on the lane, or null if none. A merge is a person's commit only if a person
    * edited it.
    */
   readonly personHead: ObjectId | null;
@@ -271,7 +271,7 @@ export interface TextsCommit extends Pick<IterationCommit, 'message' | 'trailers
 
 export interface CommittedIteration {
   readonly head: ObjectId;
-  /** The newest commit of this iteration, or null if there is none. */
+  /** The newest commit of this iteration, or null if none. */
   readonly commit: ObjectId | null;
   /** Published changes of this iteration that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];

@@ -9,7 +9,7 @@ import type { LaneId } from '../core/tasks/ids.ts';
 export interface StateStore {
   /** Returns the present snapshot. */
   read(): Promise<ReadSnapshot>;
-  /** Returns the snapshot that this process last read or wrote, without reading again; null if there is none yet. */
+  /** Returns the snapshot that this process last read or wrote, without reading again; null if none yet. */
   lastSeen(): Snapshot | null;
   /**
    * Reads, applies the change, and writes the result by compare-and-swap; repeats this if another run was faster. `by`
@@ -33,7 +33,7 @@ export type ReadSnapshot =
   | { readonly kind: 'none' }
   | Unavailable;
 
-/** The answer of a store. `snapshot` is null if there is none, or if it could not be read. */
+/** The answer of a store. `snapshot` is null if none, or if it could not be read. */
 export interface RestoredStore {
   readonly snapshot: Snapshot | null;
   readonly lane: RestoredState;

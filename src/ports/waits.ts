@@ -20,7 +20,7 @@ export async function withNamedWait<T>(what: string, work: () => Promise<T>): Pr
   }
 }
 
-/** Returns the oldest wait of this process, or null if there is none. */
+/** Returns the oldest wait of this process, or null if none. */
 export function findOldestWait(): ExternalWait | null {
   const [oldest = null] = waits;
   return oldest;

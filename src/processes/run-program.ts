@@ -93,7 +93,7 @@ const running = new Set<number>();
 
 /** The shell, folders, environment and sandbox of a user's own commands. */
 export interface ShellSurroundings {
-  /** Returns the absolute path of bash, or null if there is no bash. Throws a UserError if the file was changed. */
+  /** Returns the absolute path of bash, or null if bash is missing. Throws a UserError if the file was changed. */
   readonly bash: () => string | null;
   /** The tree in which the commands run. */
   readonly workFolder: string;

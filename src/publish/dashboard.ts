@@ -31,7 +31,7 @@ type KnownNotes = Pick<RunNotes, 'dashboard' | 'queue' | 'train'> & { readonly t
 const PLACE = 'ref';
 
 /**
- * Updates the dashboard: opens one if there is none, and leaves it alone while it is closed. Changes nothing in a run
+ * Updates the dashboard: opens one if none exists, and leaves it alone while it is closed. Changes nothing in a run
  * that did not read the open pull requests. Usually takes at most two requests, including the gate's. Returns warnings.
  */
 export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Promise<readonly string[]> {

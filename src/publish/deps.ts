@@ -25,7 +25,7 @@ export interface PublishDeps {
   readonly webhook: SendWebhook | null;
   /** Returns the hash of a text in hex digits. */
   readonly sha256: (text: string) => string;
-  /** Returns the stored transcripts of a lane's conversations, or null if there are none. */
+  /** Returns the stored transcripts of a lane's conversations, or null if none. */
   readonly exportSessions: (state: LaneState) => Promise<SealedTranscript | null>;
   /** Returns the run's journal in its stored form, up to the line with this hash; returns null without that line. */
   readonly packedJournal: (lastHash: string | null) => Promise<string | null>;

@@ -39,7 +39,7 @@ export async function publishProposal(
 }
 
 /**
- * Shows the sub-tasks, or the reason why there are none. Returns a warning if the comment could not be written,
+ * Shows the sub-tasks, or the reason why none were proposed. Returns a warning if the comment could not be written,
  * otherwise null.
  */
 async function showProposal(deps: PublishDeps, work: Work, { text, words }: Proposal): Promise<string | null> {

@@ -131,7 +131,7 @@ export async function saveState(
     return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
   }
   deps.log.warning(
-    `The state was not saved: ${completeSentence(saved.why)} The next run on this branch starts from the state before this run, or with one probe iteration if there is none.`,
+    `The state was not saved: ${completeSentence(saved.why)} The next run on this branch starts from the state before this run, or with one probe iteration if no state was ever saved.`,
   );
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }

@@ -25,7 +25,7 @@ export interface RunDeps extends Pick<
   'config' | 'context' | 'runTag' | 'clock' | 'log' | 'redact' | 'variables'
 > {
   readonly debug: (text: string) => void;
-  /** Returns the text of this job's journal, or null if there is none. */
+  /** Returns the text of this job's journal, or null if none. */
   readonly readJournal: () => string | null;
   /** Keeps a packed receipt as a file of the job, for its next steps. */
   readonly keepReceipt: (content: Uint8Array) => void;
@@ -43,7 +43,7 @@ export interface AgentConnection {
 export interface AgentNeeds {
   /** Servers of the agent's tools. */
   readonly mcpServers: readonly McpServer[];
-  /** The pipeline, whose steps may have their own rules, or null if there is none. */
+  /** The pipeline, whose steps may have their own rules, or null if none. */
   readonly pipeline: Pipeline | null;
 }
 

@@ -17,7 +17,7 @@ export type Stages = PublishDeps &
   Pick<LoopDeps, 'seal' | 'store'> &
   Omit<GateDeps, 'repository' | 'examine' | 'readLeftCircuit' | 'claiming'> & { readonly remote: Remote };
 
-/** Connects the stages. `exporters` export the transcripts of conversations, or are null if there are none. */
+/** Connects the stages. `exporters` export the transcripts of conversations, or are null if none. */
 export async function connectStages(
   { config, context, runTag, clock, log, redact, connect, variables, readJournal, keepReceipt }: RunDeps,
   { exporters, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly exporters: Exporters | null },

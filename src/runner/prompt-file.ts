@@ -109,7 +109,7 @@ async function readLockTools(
 }
 
 /**
- * Reads the set-up prompt; null if there is none, the set-up is already done, or a pipeline runs it as a step.
+ * Reads the set-up prompt; null if none, the set-up is already done, or a pipeline runs it as a step.
  */
 async function readSetup(places: PromptPlaces, pipelines: readonly string[]): Promise<string | null> {
   const text = await readPromptFile(places, SETUP_PROMPT_PATH);

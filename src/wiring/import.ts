@@ -130,7 +130,7 @@ function withoutAgent(error: unknown, agentPath: string | null): unknown {
   );
 }
 
-/** Reads the agent's answer, as a plain file of limited size, or null if there is none. */
+/** Reads the agent's answer, as a plain file of limited size, or null if none. */
 async function readAnswer(path: string): Promise<string | null> {
   return usePlainFile(path, async (file, { size }) => {
     // Read one more byte, so that the parser sees that the text is too long.

@@ -40,7 +40,7 @@ export interface Call {
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The parsed body, or {} if there is none. */
+  /** The parsed body, or {} if none. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly token: TokenIdentity;
   readonly viewer: Person;
@@ -53,7 +53,7 @@ export interface Call {
   readonly mergeable: (pull: StoredPull) => Promise<Mergeability>;
   /** Returns the first parent of a commit, or null if it has none. */
   readonly parentOf: (commit: string) => Promise<string | null>;
-  /** The bare repository with git's objects, or null if there is none. */
+  /** The bare repository with git's objects, or null if none. */
   readonly repositoryFolder: string | null;
   /** The URL of the log storage. */
   readonly logStorage: string;

@@ -43,7 +43,7 @@ export interface GitHubOptions {
   readonly mergeable?: (pull: StoredPull) => Promise<Mergeability>;
   /** Returns the first parent of a commit, if the state does not say; by default it has none. */
   readonly parentOf?: (commit: string) => Promise<string | null>;
-  /** The bare repository in which commits are made; by default there is none. */
+  /** The bare repository in which commits are made; by default no commits are made. */
   readonly repositoryFolder?: string;
   /** The caches of a cache service; defaults to the state's own list. */
   readonly caches?: CacheShelf;
@@ -286,7 +286,7 @@ function linkHeader(address: URL, { next, last }: NonNullable<GitHubAnswer['more
 }
 
 /**
- * Returns the parsed body, or undefined if there is none. Invalid JSON is returned as text, for the validator to
+ * Returns the parsed body, or undefined if none. Invalid JSON is returned as text, for the validator to
  * reject.
  */
 async function readBody(incoming: IncomingMessage): Promise<unknown> {

@@ -179,7 +179,7 @@ export interface StoredComment {
   readonly createdAt: number;
   body: string;
   updatedAt: number;
-  /** The last edit by a person or a token, or null if there was none. */
+  /** The last edit by a person or a token, or null if none. */
   edited: StoredEdit | null;
   minimized: boolean;
 }

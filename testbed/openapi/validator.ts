@@ -13,7 +13,7 @@ export interface Violation {
  * scripts/extract-openapi.ts).
  */
 export interface Validator {
-  /** Validates a request: `path` without the query, `body` as parsed JSON, or undefined if there is none. */
+  /** Validates a request: `path` without the query, `body` as parsed JSON, or undefined if none. */
   request(
     method: string,
     path: string,

@@ -75,7 +75,7 @@ async function copyHead({ folder, uncommitted }: OwnRepository, bare: string): P
   await git(bare, ['update-ref', 'refs/heads/main', commit]);
 }
 
-/** Returns the workflows of `main` that use the action, `ralph.yml` first; throws NotPlayable if there are none. */
+/** Returns the workflows of `main` that use the action, `ralph.yml` first; throws NotPlayable if none. */
 export async function readWorkflows(bare: string): Promise<readonly [OwnWorkflow, ...OwnWorkflow[]]> {
   const listed = await git(bare, ['ls-tree', '-z', '--name-only', 'main', `${WORKFLOWS}/`]);
   const paths = listed.split('\0').filter((path) => /\.ya?ml$/.test(path));

@@ -27,7 +27,7 @@ export interface StoryFeedback {
   problems(): Promise<readonly string[]>;
 }
 
-/** Creates the feedback of people and CI; at first there is none. */
+/** Creates the feedback of people and CI, which is empty at first. */
 export function createStoryFeedback(testbed: Testbed, branch: string): StoryFeedback {
   const { github, git } = testbed;
   const { state } = github;

@@ -18,7 +18,7 @@ export type CallEvent =
 
 /** A retry of the CLI at its provider. */
 interface Retry {
-  /** HTTP status of the provider's last answer; null if there was none, or it is unknown. */
+  /** HTTP status of the provider's last answer; null if none, or it is unknown. */
   readonly status: number | null;
   /** Name or description of the cause; null if it is unknown. */
   readonly cause: string | null;

@@ -4,7 +4,7 @@ import type { CliPlace } from '../cli/cli.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 
 /**
- * Returns the usage of a session's answers since an instant; empty if there are none. The protocol reports only the
+ * Returns the usage of a session's answers since an instant; empty if none. The protocol reports only the
  * tokens of a prompt's last answer, and the cost of the session with all earlier runs.
  */
 export function sumUsageSince(

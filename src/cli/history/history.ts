@@ -112,7 +112,7 @@ const totals = {
   notMerged: wholeNumber.describe('Tasks whose pull request was closed, or merged without them.'),
   open: wholeNumber,
   pricedTasks: wholeNumber.describe('Merged tasks whose cost is known.'),
-  costUsd: amount.nullable().describe('Cost of these tasks in US dollars; null: there are none.'),
+  costUsd: amount.nullable().describe('Cost of these tasks in US dollars; null without tasks.'),
   costPerMergedTaskUsd: amount.nullable(),
   lostUsd: amount.nullable().describe('Known cost of the tasks that were not merged; null: not known for any.'),
   judgedTasks: wholeNumber.describe('Merged tasks for which it is known whether people changed them.'),

@@ -20,7 +20,7 @@ const laneSchema = z.object({
     .string()
     .nullable()
     .describe('The branch in this checkout; null when the run did not get so far, or worked on several.'),
-  head: z.string().nullable().describe('Its newest commit; null when there is none.'),
+  head: z.string().nullable().describe('Its newest commit; null without one.'),
   costUsd: z.number().nonnegative().nullable().describe('Cost of this run in US dollars; null: not known.'),
   tokens: count.describe('Tokens of this run.'),
   resumeAt: z.iso

@@ -214,7 +214,7 @@ function choicesOf(
   facts: {
     readonly project: Project;
     readonly checkout: Extract<SetupCheckout, { kind: 'open' }>;
-    /** The text of the existing workflow, or null if there is none. */
+    /** The text of the existing workflow, or null if none. */
     readonly own: string | null;
     readonly left: LeftToFile | null;
     readonly defaults: Defaults;

@@ -207,7 +207,7 @@ interface AddingPlace extends MergingPlace {
   readonly to: AddTarget | null;
 }
 
-/** Adds a task to a file. If `to` is null, this is the first existing file, or the plan if there is none. */
+/** Adds a task to a file. If `to` is null, this is the first task file that exists, or else the plan. */
 export async function addTask(place: AddingPlace, wanted: NewTask): Promise<AddReport> {
   return addTo(place, await fileFor(place.folder, place.to === null ? targets : [place.to]), wanted);
 }

@@ -66,8 +66,8 @@ export type ChosenAgent =
   | { readonly kind: 'refused' };
 
 /**
- * Returns the first agent of the order whose provider may be called. If there is none, the lane parks until a usage
- * limit ends. If there is no limit to wait for, the first agent whose calls failed is called anyway, because the lane's
+ * Returns the first agent of the order whose provider may be called. If no provider may be called, the lane parks until a usage limit ends. If no limit is known to end, the first agent whose
+ * calls failed is called anyway, because the lane's
  * own circuit stops repeated failures.
  */
 export function chooseAgent(order: AgentOrder, providers: Providers, now: number): ChosenAgent {

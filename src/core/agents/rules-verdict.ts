@@ -5,7 +5,7 @@ import { joinNames, toOneLine } from '../text/phrase.ts';
 export interface RulesGap {
   /** The user's rules, as written, that this agent cannot enforce. */
   readonly unmapped: readonly string[];
-  /** The agent's permissions beyond the rules, in words that complete "Codex may also ..."; null if there are none. */
+  /** The agent's permissions beyond the rules, in words that complete "Codex may also ..."; null if none. */
   readonly allowsMore: string | null;
 }
 

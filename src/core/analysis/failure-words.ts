@@ -15,7 +15,7 @@ export function describeAgentFailure(call: FailedCall): string {
   return words === null ? how : `${how}: ${words}`;
 }
 
-/** The failure of a call. `words` are the agent's own words on one line; null if there are none. */
+/** The failure of a call. `words` are the agent's own words on one line; null if none. */
 export interface CallFailure {
   readonly how: string;
   readonly words: string | null;

@@ -133,7 +133,7 @@ export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
 
 /**
  * Returns the ticked boxes of a page (`all`) and those that were not obeyed yet (`fresh`): a box stays ticked until the
- * run that obeys it rewrites the page. `read` is the version that was obeyed last; null if there is none.
+ * run that obeys it rewrites the page. `read` is the version that was obeyed last; null if none.
  */
 export function findPageTicks(
   { number, edits, revisions }: Pick<ObeyedPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },

@@ -46,9 +46,9 @@ export const findingKinds = ['ok', 'warning', 'problem', 'unchecked'] as const;
 /** The way to fix a finding. */
 interface Remedy {
   readonly text: string;
-  /** Lines or a command to paste; null if there are none. */
+  /** Lines or a command to paste; null if none. */
   readonly paste: string | null;
-  /** URL of the page with the setting; null if there is none. */
+  /** URL of the page with the setting; null if none. */
   readonly link: string | null;
 }
 

@@ -75,7 +75,7 @@ export function hasOwnToken(step: RalphStep): boolean {
   return ownTokenOf(step) !== null;
 }
 
-/** Returns the name of the input or secret that replaces the job's token, or null if there is none. */
+/** Returns the name of the input or secret that replaces the job's token, or null if none. */
 function ownTokenOf({ action, inputs }: RalphStep): string | null {
   // The reusable workflow prefers a GitHub App to a token. A step with the action has neither of these secrets, so only
   // its input decides.

@@ -23,7 +23,7 @@ import {
 import { settingsPageOf } from './examined-step.ts';
 import { withoutStore } from './cache-findings.ts';
 
-/** Facts that only a run knows. An obstacle is a sentence that says what to do, or null if there is none. */
+/** Facts that only a run knows. An obstacle is a sentence that says what to do, or null if none. */
 export interface OwnRun {
   readonly event: string;
   readonly loginProblems: readonly string[];

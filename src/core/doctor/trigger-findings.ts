@@ -77,7 +77,7 @@ export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
 interface LabelFilter {
   /** The place of the comparison, as the subject of a sentence. */
   readonly waits: string;
-  /** The labels that are compared; empty if there are none, or if only a run knows them. */
+  /** The labels that are compared; empty if none, or if only a run knows them. */
   readonly labels: readonly string[];
   /** Returns the remedy that makes the comparison accept a label. */
   readonly toMatch: (label: string) => NonNullable<Finding['remedy']>;

@@ -26,7 +26,7 @@ export interface RalphStep {
   readonly action: string;
   /** `inputs` means that the action has another name but takes distinctive inputs of this action. */
   readonly knownBy: 'name' | 'inputs';
-  /** The conditions of the job and of the step, joined; empty if there are none. */
+  /** The conditions of the job and of the step, joined; empty if none. */
   readonly condition: string;
   readonly permissions: Permissions;
   /** The labels of the job's runner; empty for an expression or a group. */
@@ -41,7 +41,7 @@ export interface RalphStep {
   /** The inputs as written in the workflow file, even where `inputs` has another value. */
   readonly given: Texts;
   readonly environment: Texts;
-  /** Inputs of the actions/checkout that precedes the step, preferably one without a `path`; null if there is none. */
+  /** Inputs of the actions/checkout that precedes the step, preferably one without a `path`; null if none. */
   readonly checkout: Texts | null;
   /** Steps of the job that store a cache after this step. */
   readonly caches: readonly CacheStep[];

@@ -52,7 +52,7 @@ const itemSchema = z.object({
   botRound: countSchema.optional(),
   /** Id of the newest comment or review with the request, or the commit that failed or conflicts. */
   asked: z.string().max(80),
-  /** The newest commit of work that has no answer yet; absent if there is none. */
+  /** The newest commit of work that has no answer yet; absent if none. */
   workedIn: objectId.optional(),
   /** The answer; null if the item is open. `given-up` means that a person must decide. */
   answer: z
@@ -63,14 +63,14 @@ const itemSchema = z.object({
       words: z.string().max(MAX_ANSWER_CHARS).nullable(),
       /** True if Ralph, and not the agent, wrote the words. */
       isOurs: z.boolean(),
-      /** Results for the lock files that a merge had to regenerate; absent if there are none. */
+      /** Results for the lock files that a merge had to regenerate; absent if none. */
       lockFiles: lockFilesSchema.optional(),
       at: instantSchema,
       /** True if people can read the answer in its thread. */
       posted: z.boolean(),
     })
     .nullable(),
-  /** Earlier answers to the same request since its rounds were last reset, newest last; absent if there are none. */
+  /** Earlier answers to the same request since its rounds were last reset, newest last; absent if none. */
   tried: z
     .array(z.object({ commit: objectId.nullable(), words: z.string().max(MAX_TRIED_CHARS).nullable() }))
     .max(MAX_TRIED)
@@ -97,7 +97,7 @@ export const feedbackSchema = z.object({
   /** The newest head that a person pushed; rounds are counted from that push. null if no person pushed. */
   personHead: objectId.nullable(),
   items: z.record(storedTaskId, itemSchema),
-  /** Number of bot rounds begun on the whole pull request since a person last pushed; absent if there are none. */
+  /** Number of bot rounds begun on the whole pull request since a person last pushed; absent if none. */
   botRounds: countSchema.optional(),
   /** Rounds, newest last. */
   rounds: z.array(roundSchema).max(MAX_ROUNDS),

@@ -73,7 +73,7 @@ export interface WaitingPullRequest {
   readonly base: ObjectId;
   readonly mergeable: PullRequestNow['mergeable'];
   /**
-   * Combined result of the head's checks; `unknown`: they still run, there are none, or the token may not read them.
+   * Combined result of the head's checks; `unknown`: they still run, do not exist, or the token may not read them.
    */
   readonly checks: 'passed' | 'failed' | 'unknown';
   readonly baseBranch: string;

@@ -163,7 +163,7 @@ export function recordWorkCommit(feedback: Feedback, id: TaskId, commit: string)
 
 /**
  * Returns the newest commit of work on a subject whose answer is not posted because the work is unfinished or its
- * verification failed; null if there is none.
+ * verification failed; null if none.
  */
 export function findUnpostedCommit({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;

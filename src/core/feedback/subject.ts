@@ -17,7 +17,7 @@ export interface ThreadSubject {
   readonly by: string;
   readonly path: string;
   readonly line: number | null;
-  /** The suggested change of that comment, if nobody has applied it; null if there is none. */
+  /** The suggested change of that comment, if nobody has applied it; null if none. */
   readonly suggestion: Suggestion | null;
 }
 

@@ -84,9 +84,9 @@ export interface HistoryTotals {
   readonly open: number;
   /** Number of merged tasks of known cost. */
   readonly priced: number;
-  /** Total cost of these tasks in US dollars; null if there are none. */
+  /** Total cost of these tasks in US dollars; null if none. */
   readonly costUsd: number | null;
-  /** Known total cost of the tasks that were not merged; null if there is none. */
+  /** Known total cost of the tasks that were not merged; null if none. */
   readonly lostUsd: number | null;
   /** Number of merged tasks for which changes by people are known. */
   readonly judged: number;

@@ -26,7 +26,7 @@ function isWritableByOthers({ mode, above, programs }: ProgramFolder): boolean {
   return canWrite(mode) || above.some((one) => canWrite(one) && (one & STICKY) === 0) || programs.some(canWrite);
 }
 
-/** Returns a warning about these folders; null if there are none. */
+/** Returns a warning about these folders; null if none. */
 export function describeWritableFolders(folders: readonly ProgramFolder[]): string | null {
   const writable = findWritableFolders(folders);
   if (writable.length === 0) return null;

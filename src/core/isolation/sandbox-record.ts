@@ -103,7 +103,7 @@ const KEPT_MS = DAY_MS;
 /**
  * Returns true if nobody will remove a sandbox: its run and the process that started the run are gone, the machine
  * restarted, or its record is too old or gone with the run's folder. `started` returns the start time of a process, or
- * null if there is none; `boot` and `namespace` belong to the current process.
+ * null if none; `boot` and `namespace` belong to the current process.
  */
 export function isAbandoned(
   { run }: AgentSandboxRecord,

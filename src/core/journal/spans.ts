@@ -13,7 +13,7 @@ export interface RunSpan {
   readonly endedAt: number;
   /** The span's attributes; unknown amounts are absent. */
   readonly attributes: Readonly<Record<string, string | number>>;
-  /** The kind of the failure; null if there is none. */
+  /** The kind of the failure; null if none. */
   readonly failed: string | null;
 }
 

@@ -46,7 +46,7 @@ export interface IterationSignals {
   readonly vetoed: boolean;
   readonly blocked: boolean;
   readonly testOnly: boolean;
-  /** Length of the final message in characters; null if there was none. */
+  /** Length of the final message in characters; null if none. */
   readonly outputChars: number | null;
 }
 

@@ -354,7 +354,7 @@ function providerLimit({ until, needsPerson }: Extract<ChosenAgent, { kind: 'par
   return needsPerson === null ? parked : { ...parked, needsPerson };
 }
 
-/** Returns the run's limit that forbids another call, or null if there is none. */
+/** Returns the run's limit that forbids another call, or null if none. */
 export function findReachedRunLimit(
   run: RunSoFar,
   policy: Policy,

@@ -40,7 +40,7 @@ export const ledgerDaySchema = z.object({
 /** The usage of a lane on one day. */
 export type LedgerDay = Immutable<z.infer<typeof ledgerDaySchema>>;
 
-/** Returns the average cost of the ledger's calls in US dollars; null if there are none. */
+/** Returns the average cost of the ledger's calls in US dollars; null if none. */
 export function computeAverageCost(ledger: readonly LedgerDay[]): number | null {
   const calls = ledger.reduce((sum, day) => sum + day.calls, 0);
   return calls === 0 ? null : ledger.reduce((sum, day) => sum + day.costUsd, 0) / calls;

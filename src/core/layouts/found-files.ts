@@ -248,7 +248,7 @@ function describeLinks(links: readonly string[], renderUsage: RenderUsage): read
 
 type RenderUsage = (paths: readonly string[], said: string) => readonly string[];
 
-/** Returns one line about the paths; empty if there are none. */
+/** Returns one line about the paths; empty if none. */
 function usageLine(folder: Folder, paths: readonly string[], said: string): readonly string[] {
   if (paths.length === 0) return [];
   return [`${paths.map((path) => `\`${toRootPath(folder, path)}\``).join(', ')}: ${said}.`];

@@ -15,7 +15,7 @@ interface Layout {
   readonly name: LayoutName;
   /** Files that identify the layout on their own, because no other tool uses these names. */
   readonly marks: readonly string[];
-  /** Files that identify the layout only together; empty if there are none. */
+  /** Files that identify the layout only together; empty if none. */
   readonly together: readonly string[];
 }
 

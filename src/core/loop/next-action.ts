@@ -60,7 +60,7 @@ export interface LoopFacts {
   readonly failure: Outcome | null;
 
   // The following fields are valid until the next iteration; `isHeadVerified` also ends with a merge.
-  /** The task for which people's changes were looked up before its call; null if there is none. */
+  /** The task for which people's changes were looked up before its call; null if none. */
   readonly lookedFor: TaskId | null;
   readonly isHeadVerified: boolean;
   readonly isBaseVerified: boolean;
@@ -72,7 +72,7 @@ export interface LoopFacts {
   readonly orders: readonly Order[] | null;
   /** The task for which the work tree is prepared, with its unfinished merge, if any; null if none is prepared. */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
-  /** A decided end that must not be reconsidered, because the remaining budget is unknown; null if there is none. */
+  /** A decided end that must not be reconsidered, because the remaining budget is unknown; null if none. */
   readonly ending: Ending | null;
 }
 
@@ -121,7 +121,7 @@ export type LoopAction =
     }
   | { readonly kind: 'wait'; readonly ending: Ending<Parked> }
   | { readonly kind: 'ask-for-more'; readonly ending: Ending }
-  /** `waitSkippedBy` is the run's bound that prevents waiting for a limit; null if there is none. */
+  /** `waitSkippedBy` is the run's bound that prevents waiting for a limit; null if none. */
   | { readonly kind: 'end'; readonly ending: Ending; readonly waitSkippedBy: RunBound | null }
   /** Ends the run with a failure instead of a decision of the loop. */
   | { readonly kind: 'break-off'; readonly outcome: Outcome };

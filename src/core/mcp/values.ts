@@ -36,7 +36,7 @@ export type McpAsked =
   /** `path` is a file of the base branch, relative to the working directory. */
   | { readonly kind: 'file'; readonly path: string };
 
-/** A part of a value. `fallback` replaces a variable that is not set; null if there is none. */
+/** A part of a value. `fallback` replaces a variable that is not set; null if none. */
 type ValuePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'variable'; readonly name: string; readonly fallback: string | null };

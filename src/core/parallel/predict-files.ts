@@ -76,7 +76,7 @@ export function predictFiles(
   return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
 }
 
-/** Returns a file that is in both sets; null if there is none. */
+/** Returns a file that is in both sets; null if none. */
 export function findSharedFile(one: ReadonlySet<string>, other: ReadonlySet<string>): string | null {
   const [few, many] = one.size < other.size ? [one, other] : [other, one];
   for (const path of few) if (many.has(path)) return path;

@@ -71,7 +71,7 @@ export function parseCommand(text: string): RalphCommand {
 }
 
 /**
- * Parses the command or request at the beginning of a comment; null if there is none. Unknown commands are returned as
+ * Parses the command or request at the beginning of a comment; null if none. Unknown commands are returned as
  * well. A mention of the account `bot` works like `/ralph`; if `bot` is null, mentions are ignored.
  */
 export function parseCommandComment(text: string, bot: string | null = null): RalphCommand | null {

@@ -103,7 +103,7 @@ export function warnOfMissingLabel(taskLabel: string, labels: readonly string[])
 
 /**
  * Returns the label that the task label may have been renamed to: one that contains it or is nearly equal, excluding
- * Ralph's own labels; null if there is none.
+ * Ralph's own labels; null if none.
  */
 function similarLabel(taskLabel: string, labels: readonly string[]): string | null {
   const others = labels.filter((name) => !name.toLowerCase().startsWith('ralph:'));

@@ -27,7 +27,7 @@ export interface LaneEnd {
   readonly after: NotifiedLane;
   readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
   readonly outcome: Outcome;
-  /** Number of the open pull request; null if there is none. */
+  /** Number of the open pull request; null if none. */
   readonly pullRequest: number | null;
   /** True if the run added commits to its branch. */
   readonly addedWork: boolean;

@@ -32,7 +32,7 @@ export function withdrawalOf(
 
 /**
  * Finds the new name of a branch that is gone: another branch at `head`, the newest commit known of the old one. Null
- * if there is none, or if the base branch is at `head`, because then the branch was probably merged and deleted.
+ * if none, or if the base branch is at `head`, because then the branch was probably merged and deleted.
  */
 export function findRenamedBranch(
   head: string,

@@ -128,7 +128,7 @@ function unusedIn({ steps }: PipelineFile): readonly string[] {
 /** Keys of steps that start a program. */
 const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
 
-/** Returns the key of a list that was probably meant to be `steps`; null if there is none. */
+/** Returns the key of a list that was probably meant to be `steps`; null if none. */
 function meantAsSteps(data: unknown): string | null {
   if (typeof data !== 'object' || data === null) return null;
   const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));

@@ -107,7 +107,7 @@ function findingsIn(message: string): readonly unknown[] {
   });
 }
 
-/** Returns the innermost JSON object around a position; undefined if there is none. */
+/** Returns the innermost JSON object around a position; undefined if none. */
 function jsonAround(text: string, position: number): unknown {
   let start = position;
   for (let tried = 0; tried < MAX_STARTS && start > 0; tried += 1) {
@@ -119,7 +119,7 @@ function jsonAround(text: string, position: number): unknown {
   return undefined;
 }
 
-/** Returns the position after the closing bracket of the object that starts here; 0 if there is none. */
+/** Returns the position after the closing bracket of the object that starts here; 0 if none. */
 function afterObject(text: string, start: number): number {
   let depth = 0;
   let isQuoted = false;

@@ -202,7 +202,7 @@ function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: b
 }
 
 /**
- * Returns the delay before the next attempt at a step, in ms; null if there is none. `leftMs` is the time left in the
+ * Returns the delay before the next attempt at a step, in ms; null if none. `leftMs` is the time left in the
  * run.
  */
 export function retryDelayOf(

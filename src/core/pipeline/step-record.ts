@@ -236,7 +236,7 @@ type PipelinePolicy = Pick<Policy, 'agentSteps' | 'otherSteps'>;
 
 /** An open circuit that makes iterations useless. */
 export interface OpenSteps {
-  /** The required step with the circuit; null if there is none, but no agent step may run. */
+  /** The required step with the circuit; null if none, but no agent step may run. */
   readonly step: string | null;
   /** Instant from which an iteration is useful again. */
   readonly resumeAt: number;

@@ -108,7 +108,7 @@ const MAX_TITLE_CHARS = 200;
 const ARCHIVE_TITLE = '# Learnings, archived\n\n';
 
 /**
- * Moves all but the newest entries of a notebook to the end of its archive (empty if there is none yet), unchanged and
+ * Moves all but the newest entries of a notebook to the end of its archive (empty if none yet), unchanged and
  * under their headings. Of exact repeats only the newest is kept. A single entry that is too long is archived whole and
  * kept in part. Returns null if the notebook is short enough. Write the archive first: entries present in both files
  * are not archived twice.

@@ -42,7 +42,7 @@ export function listPromptPlaces(promptFile: string, there: readonly string[]): 
 }
 
 /**
- * Returns the first non-empty prompt among these files (path → text); null if there is none. The files must include
+ * Returns the first non-empty prompt among these files (path → text); null if none. The files must include
  * those of `ROOT_LOOP` that exist.
  */
 export function findFirstPrompt(
@@ -58,7 +58,7 @@ export function findFirstPrompt(
 
 /**
  * Returns the `## Codebase Patterns` sections of another Ralph's logs (path → text), which hold its lasting findings;
- * empty if there are none.
+ * empty if none.
  */
 export function selectCodebasePatterns(texts: Readonly<Record<string, string>>): string {
   for (const path of PROGRESS_PLACES) {

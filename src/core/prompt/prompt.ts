@@ -42,16 +42,16 @@ export interface PromptParts {
   readonly promptPath: string | null;
   /** Text of the prompt that is itself the task. */
   readonly taskPrompt: string;
-  /** Instructions that precede the prompt, such as another Ralph's setup prompt; empty if there are none. */
+  /** Instructions that precede the prompt, such as another Ralph's setup prompt; empty if none. */
   readonly setup: string;
   /** Files that say how to build and test. */
   readonly instructions: readonly string[];
   /** Paths of specifications. */
   readonly specifications: readonly string[];
-  /** Notes on the code by an agent of another Ralph; empty if there are none. */
+  /** Notes on the code by an agent of another Ralph; empty if none. */
   readonly patterns: string;
   readonly task: Task;
-  /** The unfinished merge in the work tree, if finishing it is the task; null if there is none. */
+  /** The unfinished merge in the work tree, if finishing it is the task; null if none. */
   readonly merge: MergeToFinish | null;
   /** `listed` if the task's file on this branch contains its item; meaningless for an issue. */
   readonly standing: 'listed' | 'unlisted';
@@ -63,14 +63,14 @@ export interface PromptParts {
   readonly remaining: TaskCounts;
   readonly circuit: CircuitView;
   readonly lastIteration: LastIteration | null;
-  /** The newest verification of this run; null if there was none. */
+  /** The newest verification of this run; null if none. */
   readonly lastVerification: Verification | null;
   /** Description of this run's attempts (diagnosis.ts), shown while the circuit is half-open. */
   readonly attempts: string;
   readonly hints: readonly HintCode[];
-  /** The part of the task's last work that the git server refused; null if there is none. */
+  /** The part of the task's last work that the git server refused; null if none. */
   readonly refused: RefusedWork | null;
-  /** The work of another agent on the task, which is not in this agent's session; null if there is none. */
+  /** The work of another agent on the task, which is not in this agent's session; null if none. */
   readonly takeover: Takeover | null;
   readonly learnings: string;
   /** Path of the lane's notebook. */

@@ -21,7 +21,7 @@ const TAG =
 
 const ATTRIBUTE = /([\w:-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
-/** Returns the tests in the JUnit XML of a text, in order; empty if there is none. Accepts any string. */
+/** Returns the tests in the JUnit XML of a text, in order; empty if none. Accepts any string. */
 export function parseJunitTests(text: string): readonly NamedTest[] {
   if (!text.includes('<testcase')) return [];
   const tests: NamedTest[] = [];

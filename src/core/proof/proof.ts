@@ -40,7 +40,7 @@ const oldSchema = z.discriminatedUnion('kind', [
 export const proofSchema = z.object({
   /** The result of `verify` without the task's change. */
   without: withoutSchema,
-  /** The result of `verify` with the old form of the task's changed tests; null if there are none. */
+  /** The result of `verify` with the old form of the task's changed tests; null if none. */
   old: oldSchema.nullable(),
 });
 
@@ -60,7 +60,7 @@ export interface ProofSentence {
   readonly text: string;
   /** The tests concerned. */
   readonly names: readonly string[];
-  /** The reason why a reviewer should look at it first; null if there is none. */
+  /** The reason why a reviewer should look at it first; null if none. */
   readonly concern: 'proves-too-little' | 'old-form-fails' | null;
 }
 

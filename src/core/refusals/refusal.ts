@@ -209,7 +209,7 @@ export function foldersOf(branch: string): readonly string[] {
 }
 
 /**
- * Returns the branch that prevents git from creating this one; null if there is none. A server treats names that differ
+ * Returns the branch that prevents git from creating this one; null if none. A server treats names that differ
  * only in case as different.
  */
 export function findConflictingBranch(branch: string, existing: readonly string[]): string | null {

@@ -154,7 +154,7 @@ function byLength(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Describes the dependencies that a change adds or replaces with other versions; empty if there are none. */
+/** Describes the dependencies that a change adds or replaces with other versions; empty if none. */
 function dependencyWords(before: string | null, after: string): string {
   const old = dependenciesOf(before ?? '{}');
   const now = dependenciesOf(after);

@@ -250,7 +250,7 @@ function letterOf(byte: number): number {
 }
 
 /**
- * Returns the escape at `at` with its value in the low 8 bits and its length above them; 0 if there is none. It creates
+ * Returns the escape at `at` with its value in the low 8 bits and its length above them; 0 if none. It creates
  * no object, because it is called for every other byte of some files.
  */
 function escapeAt(bytes: Uint8Array, at: number): number {

@@ -28,8 +28,8 @@ export const foundSettingSchema = z.object({ input: z.string(), text: z.string()
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
 
 /**
- * GitHub's answer to the request for the settings file of another repository: its text, or a sentence that says why
- * there is none.
+ * GitHub's answer to the request for the settings file of another repository: its text, or a sentence that says why it
+ * cannot be used.
  */
 export type OrganisationFile =
   | { readonly kind: 'text'; readonly text: string }

@@ -8,7 +8,7 @@ import { isLeftToFile, keyOfChoices, loginOfChoices } from './workflow.ts';
 /** A step that a person takes. */
 interface Step {
   readonly what: string;
-  /** Page of the repository on GitHub, relative to its URL; null if there is none. */
+  /** Page of the repository on GitHub, relative to its URL; null if none. */
   readonly path: string | null;
 }
 

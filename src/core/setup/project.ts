@@ -76,7 +76,7 @@ export interface Project {
   readonly taskFiles: readonly string[];
   /** Files that should contain commands, but cannot be read. */
   readonly unreadable: readonly string[];
-  /** Path of the workflow that uses the action; init's own path if there is none. */
+  /** Path of the workflow that uses the action; init's own path if no workflow uses it. */
   readonly ralphWorkflow: string;
   /** Paths of all other workflows. */
   readonly workflows: readonly string[];
@@ -86,7 +86,7 @@ export interface Project {
   readonly learned: CiProposal | null;
   /** Lines of the other workflows that could be tests and are not proposed. */
   readonly unread: readonly UnreadLine[];
-  /** The submodules that a checkout needs, or null if there are none. */
+  /** The submodules that a checkout needs, or null if none. */
   readonly submodules: 'true' | 'recursive' | null;
   readonly packages: readonly WorkspacePackage[];
   /** The workflows that start services, such as a database. */
@@ -110,12 +110,12 @@ export interface ProjectFolder {
   has(name: string): boolean;
   /** True if one of `wrapperNames` is executable. */
   isExecutable(name: string): boolean;
-  /** Returns the first file whose name ends in this way; null if there is none. */
+  /** Returns the first file whose name ends in this way; null if none. */
   ending(end: string): string | null;
   /** Returns the text of a file; `''` if it does not exist or was not read. */
   text(name: string): string;
   /**
-   * Returns the first plain version that another workflow sets up, such as `20` for `node-version`; null if there is
+   * Returns the first plain version that another workflow sets up, such as `20` for `node-version`; null if
    * none.
    */
   versionInWorkflows(key: string): string | null;
@@ -127,7 +127,7 @@ export function firstOf(place: ProjectFolder, names: readonly string[]): string 
 }
 
 /**
- * Returns the file of this name in the folder, or the first that ends with the text after `*`; null if there is none.
+ * Returns the file of this name in the folder, or the first that ends with the text after `*`; null if none.
  */
 export function findProjectFile(place: ProjectFolder, name: string): string | null {
   if (name.startsWith('*')) return place.ending(name.slice(1));

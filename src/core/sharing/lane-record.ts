@@ -26,7 +26,7 @@ const schema = z.object({
     .union([z.literal(1), z.literal(2), z.literal(RECORD_VERSION)])
     .transform((): typeof RECORD_VERSION => RECORD_VERSION),
   lane: z.string().max(120),
-  /** Sequence of `document`; 0 if there is none. */
+  /** Sequence of `document`; 0 if none. */
   sequence: z.int().min(0),
   /** The serialized LaneState. */
   document: z.string().nullable(),
@@ -43,7 +43,7 @@ const schema = z.object({
    * (`unanswered`), or a run that read it but has not ended or left something to publish (`unfinished`).
    */
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
-  /** Sequence of the document for which a run found nothing to do; null if there is none. */
+  /** Sequence of the document for which a run found nothing to do; null if none. */
   restsAt: countSchema.nullable().default(null),
   /** The pull request as a run last examined it; null if no run examined it. */
   looked: lookSchema.nullable().default(null),

@@ -226,7 +226,7 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
 }
 
 /**
- * Returns the newest comment that asks a person about the issue; null if there is none, or if it is a queue comment
+ * Returns the newest comment that asks a person about the issue; null if none, or if it is a queue comment
  * about several issues, because work on one issue must not hide requests about others.
  */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer['notice'] {
@@ -256,7 +256,7 @@ export function listLanesNeedingWork(
     readonly prefix: string;
     readonly looked: readonly ExaminedPullRequest[];
     readonly now: number;
-    /** Number of the pull request whose base branch must be merged into it; null if there is none. */
+    /** Number of the pull request whose base branch must be merged into it; null if none. */
     readonly toUpdate: number | null;
   },
 ): readonly LaneInNeed[] {

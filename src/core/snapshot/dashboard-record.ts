@@ -92,7 +92,7 @@ interface ReadPage extends Pick<ObeyedPage, 'number' | 'edits'> {
 
 /**
  * Returns the record after a run has taken all ticks that no other run is obeying: the new ones on the page, and the
- * remembered ones. Returns the same record if there are none.
+ * remembered ones. Returns the same record without any ticks to take.
  */
 export function takeTicks(
   record: DashboardRecord,

@@ -57,7 +57,7 @@ export type ProposalRecord = Immutable<z.infer<typeof recordSchema>>;
 /** A sub-issue that was made. */
 export type MadeIssue = ProposalRecord['made'][number];
 
-/** Returns the newest proposal for an issue; null if there is none that can be read. */
+/** Returns the newest proposal for an issue; null if none can be read. */
 export function findProposal(snapshot: Snapshot, issue: number): ProposalRecord | null {
   return parseFile(fileOf(issue), snapshot.get(fileOf(issue)) ?? '');
 }

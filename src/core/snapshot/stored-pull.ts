@@ -62,11 +62,11 @@ const storedPullSchema = z.object({
   head: objectId,
   /** Number of times that a run found commits of people on the branch. */
   peoplePushes: countSchema,
-  /** The newest head with such commits; null if there is none. */
+  /** The newest head with such commits; null if none. */
   personHead: objectId.nullable(),
   /** Number of runs that answered reviews. */
   reviewRounds: countSchema,
-  /** Beginning of the newest of these runs; null if there is none. */
+  /** Beginning of the newest of these runs; null if none. */
   reviewedAt: instantSchema.nullable(),
   iterations: countSchema,
   /** Cost of the whole branch, with the answers to reviews and checks; null if a part of it is unknown. */
@@ -74,7 +74,7 @@ const storedPullSchema = z.object({
   tasks: z.array(pullTaskSchema).max(MAX_TASKS_OF_PULL),
   /** The end of the pull request; null while it is open, as far as a run has seen. */
   end: endSchema.nullable(),
-  /** The revert that was found on its base branch; null if there is none. */
+  /** The revert that was found on its base branch; null if none. */
   reverted: z.object({ at: instantSchema }).nullable(),
 });
 

@@ -63,7 +63,7 @@ export function decideAdmission(limits: CallLimits, { spent, open, next }: Stand
   return isAlone || fits(limits, addSpent(addSpent(spent, open), next)) ? { kind: 'admitted' } : { kind: 'waits' };
 }
 
-/** Returns the limit that `spent` has reached; null if there is none. */
+/** Returns the limit that `spent` has reached; null if none. */
 export function findExhaustedLimit(limits: CallLimits, spent: Spent): Exhausted | null {
   if (limits.costUsd !== null && spent.costUsd >= limits.costUsd) return 'cost';
   return limits.tokens !== null && spent.tokens >= limits.tokens ? 'tokens' : null;
@@ -80,7 +80,7 @@ export interface Bill extends Spent {
   readonly exhausted: Exhausted | null;
   /** Other reasons for refused requests, in order, each once. */
   readonly refused: readonly string[];
-  /** A model that was not called because its price is unknown; null if there was none. */
+  /** A model that was not called because its price is unknown; null if none. */
   readonly unpriced: string | null;
 }
 

@@ -82,7 +82,7 @@ export function priceOf(prices: Prices, model: string): Price | null {
   return givenPriceOf(prices, model) ?? listPriceOf(model);
 }
 
-/** Returns the user's price of a model; null if there is none. */
+/** Returns the user's price of a model; null if none. */
 export function givenPriceOf(prices: Prices, model: string): Price | null {
   const name = model.toLowerCase();
   const fitting = Object.entries(prices).filter(([part]) => name.includes(part.toLowerCase()));

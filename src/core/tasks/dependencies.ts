@@ -164,7 +164,7 @@ function waitersOf(waits: Waits): Waits {
   return waiters;
 }
 
-/** Returns the shortest way from a task back to itself, the task first, or null if there is none. */
+/** Returns the shortest way from a task back to itself, the task first, or null if none. */
 function shortestCycle(start: TaskId, waits: Waits): readonly TaskId[] | null {
   const before = new Map<TaskId, TaskId | null>([[start, null]]);
   // A Map also iterates over entries that are added during the iteration, so this is a breadth-first search.

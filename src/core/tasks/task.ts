@@ -202,7 +202,7 @@ export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }
 
-/** Returns the file that marks a task as failed or blocked without an iteration of this lane; null if there is none. */
+/** Returns the file that marks a task as failed or blocked without an iteration of this lane; null if none. */
 export function markingFileOf(
   { source }: Pick<Task, 'source'>,
   progress: Pick<TaskProgress, 'state' | 'attempts'>,
@@ -260,7 +260,7 @@ export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
 
 /**
  * Returns the number of the issue to close once the task is done: the task itself, or the issue that a file's entry
- * names; null if there is none.
+ * names; null if none.
  */
 export function findIssueToClose({ source }: Pick<Task, 'source'>): number | null {
   if (source.kind === 'issue') return source.number;

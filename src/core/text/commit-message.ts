@@ -55,7 +55,7 @@ export function buildIterationMessage(iteration: {
   readonly title: string;
   /** The task's name for people, such as `#12`. */
   readonly name: string;
-  /** The agent's summary of its work; empty if there is none. */
+  /** The agent's summary of its work; empty if none. */
   readonly summary: string;
   /** The agent's summaries of earlier commits, whose subjects are not repeated. */
   readonly earlier: readonly string[];

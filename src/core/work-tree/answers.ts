@@ -81,7 +81,7 @@ const answers = {
     beside: z.array(besideSchema).max(MAX_BESIDE_ITEMS).default([]),
     ignored: z.array(path).max(MAX_IGNORED_PATHS),
     /**
-     * Sizes of the packs with new content: the commits up to `head`, and the other content of `tree`; null if there is
+     * Sizes of the packs with new content: the commits up to `head`, and the other content of `tree`; null if
      * none.
      */
     packs: z.object({ commits: packBytes.nullable(), content: packBytes.nullable() }),

@@ -165,7 +165,7 @@ function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'un
     : { kind: 'help', word: command.kind === 'unknown' ? command.word : '' };
 }
 
-/** The person who gives the order, and the thread that gets the answer; a null `thread` means that there is none. */
+/** The person who gives the order, and the thread that gets the answer; `thread` is null if no thread gets one. */
 type OrderSource = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
 
 type Ordering = OrderSource & Pick<OrderGiven, 'kind' | 'task'>;

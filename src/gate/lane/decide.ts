@@ -73,7 +73,7 @@ export interface AdmissibleLane {
   readonly restoredTasks: LaneState['tasks'];
   /** True if answers of an earlier run are still unposted. */
   readonly hasUnpostedAnswers: boolean;
-  /** People's decisions on its open pull request; null if there is none, or GitHub did not answer. */
+  /** People's decisions on its open pull request; null if none, or GitHub did not answer. */
   readonly standing: PullRequestStanding | null;
   readonly notes: RunNotes;
   readonly end: (outcome: Outcome) => EndIntake;

@@ -150,7 +150,7 @@ async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promis
 }
 
 /**
- * Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null if there is none.
+ * Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null if none.
  */
 async function endSession(
   { store, config, context, clock }: GateDeps,

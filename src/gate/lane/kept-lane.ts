@@ -18,7 +18,7 @@ export interface LaneLookup {
   readonly kept: KeptLane;
   readonly branch: string;
   readonly branches: Readonly<Record<string, string>>;
-  /** The head of the lane's remote branch, or null if there is none. */
+  /** The head of the lane's remote branch, or null if none. */
   readonly remoteHead: string | null;
   readonly continuable: readonly Issue[];
 }

@@ -20,7 +20,7 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 
 /**
- * The pipeline of the base branch, or null if there is none, and the policy that results from it. `warnings` are
+ * The pipeline of the base branch, or null if none, and the policy that results from it. `warnings` are
  * sentences.
  */
 export interface ReadPipeline {

@@ -34,7 +34,7 @@ export interface LanePlan extends Pick<ChosenLanes, 'waiting'> {
 
 /** The lanes that a run could work on, before it chooses those for this run. */
 export interface LaneCandidates {
-  /** The lane whose pull request comes first, or null if there is none. */
+  /** The lane whose pull request comes first, or null if none. */
   readonly urgent: PlannedLane | null;
   /** The queue's own lane if it has work, otherwise null. */
   readonly queue: PlannedLane | null;

@@ -59,7 +59,7 @@ export interface KeptLane {
   /** The snapshot that was read, or null if the store has none yet. */
   readonly snapshot: Snapshot | null;
   readonly budget: KnownBudget | null;
-  /** The circuit that another Ralph left in the checkout for the queue; null if there is none, or for another lane. */
+  /** The circuit that another Ralph left in the checkout for the queue; null if none, or for another lane. */
   readonly left: LeftCircuit | null;
 }
 

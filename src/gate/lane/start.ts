@@ -7,7 +7,7 @@ import type { LaneStart, Repository } from '../../ports/repository.ts';
 /** The start of a lane's branch for this run. */
 export interface FoundStart {
   readonly start: LaneStart;
-  /** The open pull request; null if there is none or it is closed. */
+  /** The open pull request; null without one, or if it is closed. */
   readonly pullRequest: PullRequest | null;
   /** True if the branch is gone and was never merged, so that work that the state calls done is lost. */
   readonly workIsLost: boolean;

@@ -26,7 +26,7 @@ export interface ExaminedWaiting {
   readonly work: Intake | null;
   /** The end for a pull request that needs a person who was not notified, or null if there is no such pull request. */
   readonly unnotified: EndIntake | null;
-  /** The error for a pull request that needs work but cannot be worked on, or null if there is none. */
+  /** The error for a pull request that needs work but cannot be worked on, or null if none. */
   readonly problem: UserError | null;
   readonly train: Train | null;
   /** True if the queue's own pull request must contain the newest base, in a run that decides on the queue anyway. */

@@ -43,7 +43,7 @@ const MAX_PROBLEMS = 20;
 /** Maximum number of tasks that a warning names for one file. */
 const MAX_NAMED = 5;
 
-/** Finds the task files in the checkout, or returns null if there are none. Reads only the local disk. */
+/** Finds the task files in the checkout, or returns null if none. Reads only the local disk. */
 export async function findTaskFiles({
   config,
   repository,

@@ -43,9 +43,9 @@ export interface WorkRequest {
   readonly issues: readonly Issue[];
   /** The text of the one issue when its label was just added, or null if it is unknown. */
   readonly approvedText: IssueText | null;
-  /** The task files; null if there are none, or the lane does not work on them. */
+  /** The task files; null if none, or the lane does not work on them. */
   readonly files: BaseFiles | null;
-  /** The user's prompt as a task; null if there is none, or the lane does not work on it. */
+  /** The user's prompt as a task; null if none, or the lane does not work on it. */
   readonly prompt: Task | null;
   /** True if the base branch is merged into the lane, because a rule requires its pull request to be up to date. */
   readonly update: boolean;

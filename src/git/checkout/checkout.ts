@@ -55,7 +55,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     return found;
   }
 
-  /** Returns the open lane. `method` is named in the error if there is none. */
+  /** Returns the open lane. The error for a missing one names `method`. */
   function needLane(method: keyof Repository): LaneWork {
     if (work === null) throw new Error(`${method}() before openLane()`);
     return work;

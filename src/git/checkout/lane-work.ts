@@ -70,7 +70,7 @@ export interface LaneWork {
   tolerated: readonly ToleratedChange[];
   /** The newest review, and the commits that it covers. */
   reviewed: { readonly of: string; readonly review: Review } | null;
-  /** The unfinished merge, or null if there is none. */
+  /** The unfinished merge, or null if none. */
   merge: OpenMerge | null;
   /**
    * Work outside of the work tree. `known` is the work after the last iteration, or null before the first look.

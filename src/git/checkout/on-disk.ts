@@ -20,7 +20,7 @@ export async function mayHavePaths(folder: string, paths: readonly string[]): Pr
   return found.includes(true);
 }
 
-/** Returns the closest folder upwards that has a `.git`, or null if there is none. */
+/** Returns the closest folder upwards that has a `.git`, or null if none. */
 export async function findCheckoutTop(folder: string): Promise<string | null> {
   if (
     await lstat(join(folder, '.git')).then(

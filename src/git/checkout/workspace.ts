@@ -148,7 +148,7 @@ export async function copyIndex(from: string, to: string): Promise<void> {
   else await writeRegular(to, index.bytes, { seconds: Math.floor(index.mtimeMs) / 1000 });
 }
 
-/** Returns the operation that was left half done, in git's words, or null if there is none. */
+/** Returns the operation that was left half done, in git's words, or null if none. */
 export async function findOperationInProgress(workspace: Workspace): Promise<string | null> {
   for (const [name, operation] of Object.entries(operations)) {
     if (await stat(join(workspace.gitFolder, name)).catch(() => null)) return operation;
@@ -165,7 +165,7 @@ const operations = {
   BISECT_LOG: 'bisect',
 };
 
-/** Returns the bytes of the workspace's config file, or null if there is none. */
+/** Returns the bytes of the workspace's config file, or null if none. */
 export async function readConfig(workspace: Workspace): Promise<Buffer | null> {
   return (await readLinked(join(workspace.commonFolder, 'config')))?.bytes ?? null;
 }

@@ -43,7 +43,7 @@ export function writeRecordFile(folder: string, name: string, record: object): v
   renameSync(next, join(folder, name));
 }
 
-/** Reads a record; returns null if there is none, or it is unreadable. */
+/** Reads a record; returns null if none, or it is unreadable. */
 export function readRecordFile<T>(
   path: string,
   schema: { readonly safeParse: (json: unknown) => { readonly data?: T | undefined } },
@@ -55,7 +55,7 @@ export function readRecordFile<T>(
   }
 }
 
-/** Returns the path of the record in a folder; if there is none, the path of a new one. */
+/** Returns the path of the record in a folder; if none, the path of a new one. */
 function recordPathIn(folder: string): string {
   return FILES.map((name) => join(folder, name)).find((path) => existsSync(path)) ?? join(folder, FILE);
 }

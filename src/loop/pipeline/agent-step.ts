@@ -35,7 +35,7 @@ export interface StepWalk {
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
   /**
-   * Path of the marker with which a step reported that everything is done, which is already removed; null if there was
+   * Path of the marker with which a step reported that everything is done, which is already removed; null if
    * none.
    */
   readonly doneMarker: string | null;

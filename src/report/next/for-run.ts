@@ -293,7 +293,7 @@ function failedSteps(outcome: End<'failed'>, report: RunReport): readonly NextSt
     : [createNextStep('fix', 'the problems above'), createNextStep('rerun', '', ' and '), ...keptSteps(report)];
 }
 
-/** Returns the place of the finished work; empty if there is none or none was published. */
+/** Returns the place of the finished work; empty if no work was finished or published. */
 function keptSteps(report: RunReport): readonly NextStep[] {
   if (report.kind !== 'worked' || report.headSha === null) return [];
   if (report.iterations.every(({ commit }) => commit === null)) return [];

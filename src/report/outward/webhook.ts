@@ -45,7 +45,7 @@ export function buildWebhookSchema(): object {
   return { title: 'notify-webhook', ...z.toJSONSchema(webhookSchema) };
 }
 
-/** Builds the message about a notification. `comment` is the comment that was written, or null if there is none. */
+/** Builds the message about a notification. `comment` is the comment that was written, or null if none. */
 export function buildWebhookMessage(
   notification: About,
   { id, thread, comment }: { readonly id: string; readonly thread: number | null; readonly comment: number | null },

@@ -18,7 +18,7 @@ interface AnswerFacts {
 }
 
 /**
- * Renders the only answer to a request: the result and its place, or the reason why there is none, in at most ten
+ * Renders the only answer to a request: the result and its place, or the reason why nothing changed, in at most ten
  * lines. The same answer always renders the same text, so that it can be recognized.
  */
 export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {

@@ -14,7 +14,7 @@ import type { Work } from '../../handover/intake.ts';
  */
 export interface LocalRunState {
   readonly work: (Pick<Work, 'tasks' | 'state'> & { readonly journal: Work['journal'] | null }) | null;
-  /** The last status of the previous run, for facts that this run does not know, or null if there is none. */
+  /** The last status of the previous run, for facts that this run does not know, or null if none. */
   readonly before: RunStatus | null;
   readonly lane: { readonly id: string; readonly branch: string };
   readonly doing: RunStatus['doing'];

@@ -230,7 +230,7 @@ export function renderWaitingSection(report: RunReport): string {
   ]);
 }
 
-/** Reports tasks with work on the branch that are no longer listed; empty if there are none. */
+/** Reports tasks with work on the branch that are no longer listed; empty if none. */
 export function renderUnlistedTasks(report: RunReport): string {
   const { unlisted, change } = workOf(report) ?? { unlisted: [], change: null };
   if (unlisted.length === 0) return '';
@@ -294,7 +294,7 @@ export function renderOverruledSection({ change: { overruled, overruledMore } }:
 
 const MAX_CLAIMS = 19;
 
-/** Renders the warnings about the settings under the heading; empty if there are none. */
+/** Renders the warnings about the settings under the heading; empty if none. */
 export function renderWarningSection(report: RunReport, heading: string): string {
   return renderList(
     heading,

@@ -147,7 +147,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
   };
 }
 
-/** Returns the agents and hand-overs; each is absent if there was none. */
+/** Returns the agents and hand-overs; each is absent if none. */
 function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> {
   const agents = countCalledAgents(iterationsOf(report)).map(({ agent, iterations }) => ({ name: agent, iterations }));
   const handOvers = describeHandOvers(iterationsOf(report)).slice(-MAX_HAND_OVERS);

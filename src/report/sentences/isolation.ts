@@ -74,7 +74,7 @@ function isProven({ level, probe }: IsolationFacts): boolean {
   return level !== 'none' && probe?.failed.length === 0;
 }
 
-/** Lists the weaknesses, each with its remedy, as sentences in which `backticks` mark code; empty if there are none. */
+/** Lists the weaknesses, each with its remedy, as sentences in which `backticks` mark code; empty if none. */
 export function describeIsolationProblems({ facts, from }: IsolationReport): readonly string[] {
   const problems = [
     ...levelProblem(facts),

@@ -85,7 +85,7 @@ function lowerFirst([first, ...others]: Words): Words {
     : [first ?? '', ...others];
 }
 
-/** Adds that the tests pass, or that there are none. */
+/** Adds that the tests pass, or that nothing was tested. */
 function withTests(what: string, report: RunReport): string {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   const [opening, ...lines] = what.split('\n');

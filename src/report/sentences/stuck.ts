@@ -48,7 +48,7 @@ function gotStuck({ task, progress }: TaskReport, report: RunReport): boolean {
   return isStuck(progress) && listIterationsOn(report, task.id).length > 0;
 }
 
-/** Returns the agent's last words on the task, preferably its question; null if there are none. */
+/** Returns the agent's last words on the task, preferably its question; null if none. */
 function lastWordsOnTask({ share }: TaskReport, entries: readonly JournalEntry[]): string | null {
   const newest = (of: (entry: JournalEntry) => string | null): string | null =>
     entries.map(of).findLast((words) => words !== null) ?? null;

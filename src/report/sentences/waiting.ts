@@ -10,7 +10,7 @@ import { type NextStep, createNextStep, type Words } from '../next/step.ts';
 interface TaskSources {
   readonly sources: readonly string[];
   readonly label: string;
-  /** The search beside the label, as code; null if there is none. */
+  /** The search beside the label, as code; null if none. */
   readonly query: string | null;
 }
 

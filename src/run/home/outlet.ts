@@ -38,7 +38,7 @@ export interface HomeOutlet {
   readonly end: (work: Work, session: (state: LaneState) => Promise<SealedTranscript | null>) => Promise<EndedAtHome>;
 }
 
-/** The work as it ended. `headSha` is the tip of the branch, or null if there is none. */
+/** The work as it ended. `headSha` is the tip of the branch, or null if none. */
 interface EndedAtHome {
   readonly work: Work;
   readonly headSha: string | null;

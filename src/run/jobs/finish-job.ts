@@ -21,7 +21,7 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   if (read.kind !== 'snapshot')
     throw new UserError(
       'infrastructure',
-      `The ends of this run's branches are unknown, because the state could not be read: ${completeSentence(read.kind === 'none' ? 'there is none' : read.why)} The jobs of each branch have published its work themselves.`,
+      `The ends of this run's branches are unknown, because the state could not be read: ${completeSentence(read.kind === 'none' ? 'the store has no state' : read.why)} The jobs of each branch have published its work themselves.`,
     );
   const { snapshot } = read;
   for (const { lane, runTag } of claimsOfRun(snapshot, deriveRunTag(handed.runTag, handed.intake.lane.id))) {

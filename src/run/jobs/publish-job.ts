@@ -90,7 +90,7 @@ async function pushWithState(
   const { remote, store, forge } = stages;
   const outlet = { kind: 'push', remote, forge } as const;
   const journalHash = (): string | null => work.state.journalHash;
-  // The work tree and the journal are in the job of the loop, so there are none here.
+  // This job has no work tree and no journal; the job of the loop has them.
   const elsewhere = { repository: null, appendJournal: null, record: null };
   const pushed = await pushIteration(
     { config, context, runTag, outlet, store, clock, log, redact, journalHash, ...elsewhere },

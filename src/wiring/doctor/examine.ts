@@ -127,7 +127,7 @@ function serverOf(apiUrl: string): string {
     : (process.env.GITHUB_SERVER_URL ?? apiUrl.replace(/\/api\/v3$/, '')).replace(/\/+$/, '');
 }
 
-/** Returns the token of the environment, or of the gh command for github.com, or null if there is none. */
+/** Returns the token of the environment, or of the gh command for github.com, or null if none. */
 async function ownToken(): Promise<string | null> {
   const given = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
   if (given !== '') return given;

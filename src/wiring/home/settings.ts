@@ -24,7 +24,7 @@ export async function readHomeSettings(sources: {
   readonly temp: string;
   readonly environment: NodeJS.ProcessEnv;
   /** The top folder of the person's checkout. */
-  /** The branch that is checked out, or null if there is none. */
+  /** The branch that is checked out, or null if none. */
   readonly top: string;
   readonly branch: string | null;
 }): Promise<Config> {

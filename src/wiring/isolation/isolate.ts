@@ -42,7 +42,7 @@ const END_GRACE_MS = 500;
 const NEEDED: ReadonlySet<string> = new Set(['write to the work tree', 'write to its home', 'reach the broker']);
 
 /**
- * Returns the strongest requested isolation that works here. Throws a UserError if there is none, before anything is
+ * Returns the strongest requested isolation that works here. Throws a UserError if none, before anything is
  * spent.
  */
 export async function createIsolation(world: World): Promise<Isolation> {
@@ -82,7 +82,7 @@ const OPEN_NETWORK =
   "Nothing limits the agent's network on this runner, because no firewall can be set up for its user. Use a runner where `isolation: namespace` works, such as GitHub's Ubuntu runners, or accept it with `allowed-hosts: any`.";
 
 /**
- * Returns the agent's sandbox, or the reason why there is none. Rejects a sandbox with an open network if the network
+ * Returns the agent's sandbox, or the reason why it could not be created. Rejects a sandbox with an open network if the network
  * must be limited.
  */
 async function openBounded(

@@ -26,7 +26,7 @@ export interface Isolation {
   /** Returns the measured facts, or null if nothing has been measured yet. */
   readonly facts: () => IsolationFacts | null;
   /**
-   * Removes what was created. Returns a sentence about the parts that could not be removed, or null if there are none.
+   * Removes what was created. Returns a sentence about the parts that could not be removed, or null if none.
    */
   readonly close: () => Promise<string | null>;
 }

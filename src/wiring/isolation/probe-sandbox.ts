@@ -16,7 +16,7 @@ import { buildSandboxOptions, createWorkerProgram } from './sandbox-place.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
 
-/** The network of the agent's sandbox; a port is null if there is none. */
+/** The network of the agent's sandbox; a port is null if none. */
 interface SandboxNetwork {
   readonly network: IsolationFacts['network'];
   readonly brokerPort: number | null;

@@ -4,7 +4,7 @@ import type { World } from '../world.ts';
 
 /**
  * Removes the sandboxes that dead runs of this user left on this machine, with their users, processes and mounts. Cheap
- * if there are none, so every run calls it. Never throws.
+ * if none, so every run calls it. Never throws.
  */
 export async function removeDeadSandboxes(environment: World['environment']): Promise<void> {
   try {

@@ -6,7 +6,7 @@ import { readSettingsWithin } from './effective-settings.ts';
 
 /** Returns the settings of runs whose tasks are in a folder, inside or outside of a checkout. */
 export async function settingsOfFolder(folder: string, env: NodeJS.ProcessEnv): Promise<ReportedSettings> {
-  // Only committed settings are used, so without git there are none.
+  // Only committed settings are used, so none are read without git.
   if (!hasGit(env)) return { workflow: 'ralph run', settings: [], problems: [] };
   const { top, within } = await findCheckout(folder, env).catch(() => ({ top: folder, within: '' }));
   return readSettingsWithin(within, await readWorkflowFiles(top), { folder: top, env });

@@ -168,7 +168,7 @@ export function scratchFolder({ workspace }: Pick<Run, 'workspace'>): string {
   return scratchOf.get(workspace) ?? '';
 }
 
-/** Returns the file that scripts left under a name, or null if there is none. */
+/** Returns the file that scripts left under a name, or null if none. */
 export function leftBy({ workspace }: Pick<Run, 'workspace'>, name: string): string | null {
   const path = join(scratchOf.get(workspace) ?? '', name);
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
@@ -217,7 +217,7 @@ export function shownBy({ main, post, summary, outputs }: Run): string {
   return [main.log, post.log, summary, JSON.stringify(outputs)].join('\n');
 }
 
-/** Returns the state of the lane in its ref, or null if there is none. */
+/** Returns the state of the lane in its ref, or null if none. */
 export async function storedState({ testbed }: Scene, lane = 'queue'): Promise<LaneState | null> {
   const record = await testbed.git('show', `refs/ralph/v2/state:lanes/${lane}.json`).catch(() => null);
   return record === null ? null : (JSON.parse(record) as { readonly state: LaneState | null }).state;

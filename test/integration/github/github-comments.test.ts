@@ -197,7 +197,7 @@ describe('an older comment of another marker', () => {
     expect(at.bodies()).toEqual([`${other}\nNot done.`, `${MARKER}\nWorking.`]);
   });
 
-  test('is not made where there is none of our own', async () => {
+  test('is not made without a comment of Ralph', async () => {
     await using at = await openThread();
     addComment(
       at.github.state,

@@ -66,7 +66,7 @@ describe('opening', () => {
 });
 
 describe('the pull request of a branch', () => {
-  test('is null when there is none', async () => {
+  test('is null without one', async () => {
     await using at = await openForge();
     expect(await at.forge.pullRequestOf('ralph/queue')).toBeNull();
     expect(at.sent()).toEqual([

@@ -223,7 +223,7 @@ describe.skipIf(noOwnMachine !== null)('leftovers of a sandbox', () => {
     rmSync(base, { recursive: true });
   });
 
-  test('removing twice, and where there is none, does nothing', async () => {
+  test('removing a sandbox twice, or a missing one, does nothing', async () => {
     const { base, ...options } = await createRunnerFolders();
     expect(await removeAgentSandbox(options.runFolder, options)).toEqual(NO_REMAINS);
     const opened = await openAgentSandbox('namespace', options);

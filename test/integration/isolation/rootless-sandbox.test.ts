@@ -17,7 +17,7 @@ function ownUid(): number | undefined {
   return process.getuid?.();
 }
 
-/** A sandbox, or the reason why there is none. */
+/** A sandbox, or the reason why it could not be created. */
 interface Opened {
   readonly level?: string;
   readonly why?: string;

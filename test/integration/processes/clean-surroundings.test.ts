@@ -98,7 +98,7 @@ describe('the folder for temporary files of a clean clone', () => {
     expect(existsSync(TMPDIR)).toBe(false);
   });
 
-  test('is elsewhere where there is none', async () => {
+  test('is elsewhere without one', async () => {
     const { environment, remove } = await afterAgent(() => undefined, { TMPDIR: join(root, 'none') });
     expect(environment['TMPDIR']).toContain(join(root, 'run', 'surroundings'));
     await remove();

@@ -140,7 +140,7 @@ describe('replace()', () => {
 });
 
 describe('remove()', () => {
-  test('removes a file, and says nothing where there is none', async () => {
+  test('removes a file, and does nothing without one', async () => {
     await using scene = await setScene();
     await scene.lay('.ralph-complete', '');
     await scene.files.remove('.ralph-complete');

@@ -70,7 +70,7 @@ describe('a saved copy is found again', () => {
   });
 
   test.each([null, '{}'])(
-    'without a transcript there is none after restore, and with %s as document that',
+    'without a transcript, restore returns none, and with %s as document that',
     async (document) => {
       await using cache = await cacheFixture();
       await cache.store().save(copyOf('queue', 1, document));

@@ -121,7 +121,7 @@ describe('files of other tools are reported', () => {
     expect(run.log).toContain(`info: found: ${line}`);
   });
 
-  test('but not if there are none', async () => {
+  test('but not without any', async () => {
     const project = projectWith({
       '.ralph/PROMPT.md': 'Work.',
       '.ralph/AGENT.md': 'Run.',

@@ -103,7 +103,7 @@ export interface AgentScript {
   /** One behaviour per call of a run; the last one repeats. */
   behaviours: readonly Behaviour[];
   readonly calls: (AgentCall & { readonly isLaid: boolean; readonly at: number })[];
-  /** The key with which the agent logs in, or null if there is none. */
+  /** The key with which the agent logs in, or null if none. */
   key: string | null;
   /** The reason why the CLI cannot be started, or null if it can. */
   broken: Error | null;

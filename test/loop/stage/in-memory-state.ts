@@ -36,7 +36,7 @@ interface FakeRefs extends SnapshotPlace {
   refusal: string | null;
   /** Changes the files as a person or another version would, without a lease. */
   put(change: (files: Map<string, string>) => void): void;
-  /** Returns the text at a path, or an empty string if there is none. */
+  /** Returns the text at a path, or an empty string if none. */
   textAt(path: string): string;
   /** True if nothing was written since. */
   isCurrent(update: StateUpdate): boolean;

@@ -174,7 +174,7 @@ export async function callsOf(scenario: Scenario): Promise<readonly string[]> {
 export interface Killed {
   readonly project: Project;
   readonly main: Run;
-  /** The lane's state as it was stored then, or null if there was none. */
+  /** The lane's state as it was stored then, or null if none. */
   readonly stored: LaneState | null;
   /** The place of the kill, for a person. */
   readonly where: string;

@@ -241,7 +241,7 @@ export interface Run {
   /** The journal as on disk. */
   readonly journal: string;
   readonly machine: Machine;
-  /** The data for the next job of a split run, or null if there is none. */
+  /** The data for the next job of a split run, or null if none. */
   readonly handedOver: Extract<RunEnd, { kind: 'handed-over' }> | null;
   /** The ends of all lanes, from the last job of a run of several; null for any other. */
   readonly together: ParallelEnd | null;
@@ -558,7 +558,7 @@ export async function publisherOf(
   };
 }
 
-/** Returns the lane's saved document from the authoritative place, or null if there is none. */
+/** Returns the lane's saved document from the authoritative place, or null if none. */
 export function savedDocument({ kept, inputs }: Project, lane = 'queue'): string | null {
   if (inputs['state-store'] === 'cache') return kept.cache.saved.get(lane)?.document ?? null;
   const parsed = parseLaneIn(kept.refs.shared.snapshot, lane);
@@ -655,7 +655,7 @@ export function warningsIn(run: Pick<Run, 'report'> | null): readonly string[] {
   return run?.report ? warningsOf(run.report) : [];
 }
 
-/** Returns the report of the saved state, or null if there is none. */
+/** Returns the report of the saved state, or null if none. */
 export function savedIn(run: Pick<Run, 'report'> | null): SavedReport | null {
   return run?.report?.kind === 'worked' ? run.report.saved : null;
 }

@@ -13,7 +13,7 @@ export function replaced(data: unknown, path: string, value: unknown): unknown {
   return { ...(data as object), [first]: inner };
 }
 
-/** Returns the value at `path`, or undefined if there is none. */
+/** Returns the value at `path`, or undefined if none. */
 export function valueAt(data: unknown, path: string): unknown {
   return path
     .split('.')

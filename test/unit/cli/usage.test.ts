@@ -107,7 +107,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an unknown command',
       ['frobnicate'],
-      ['there is no command "frobnicate"', 'Commands: init, status, history, monitor, doctor, sandbox'],
+      ['unknown command "frobnicate"', 'Commands: init, status, history, monitor, doctor, sandbox'],
     ],
     ['a misspelt command', ['analyse'], ['Did you mean analyze?']],
     ['an unknown option', ['analyze', '--jsn'], ['there is no option --jsn. Did you mean --json?']],

@@ -29,7 +29,7 @@ function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unkn
   return { ...whole, [key]: rest.length === 0 ? value : put((whole[key] ?? {}) as Payload, rest, value) };
 }
 
-/** Returns the request of an event, or the reason why there is none. */
+/** Returns the request of an event, or the reason why the event makes no request. */
 export function intentOf(event: Parameters<typeof meaningOfEvent>[0], inputs: EventInputs): Intent | DismissedEvent {
   const meaning = meaningOfEvent(event, inputs);
   return meaning.kind === 'for-us' ? meaning.intent : meaning;

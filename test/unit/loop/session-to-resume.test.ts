@@ -16,7 +16,7 @@ test.each([
   { what: 'its transcript is gone', state: known, kind: 'absent', hours: 1, resumed: null },
   { what: 'none was kept', state: { ...known, transcript: null }, kind: 'found', hours: 1, resumed: null },
   { what: 'it has expired', state: known, kind: 'found', hours: 10_000, resumed: null },
-  { what: 'there is none', state: { ...known, session: null }, kind: 'found', hours: 1, resumed: null },
+  { what: 'no session is known', state: { ...known, session: null }, kind: 'found', hours: 1, resumed: null },
 ] as const)('the session that a dry run shows, where $what: $resumed', async ({ state, kind, hours, resumed }) => {
   const found: FoundTranscript = kind === 'found' ? { kind, transcript: content } : { kind };
   const store = { transcript: () => Promise.resolve(found) };

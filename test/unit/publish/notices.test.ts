@@ -163,7 +163,7 @@ describe('a sentence of an older comment that is no longer true', () => {
     expect(comments?.get(REFUSAL_MARKER)).toBe(REFUSED_BEFORE);
   });
 
-  test('makes no comment and no request where there was none', async () => {
+  test('makes no comment and no request without an earlier one', async () => {
     const { project, deps } = await publisher([12]);
     const sent = project.forge.requests().sent;
     await publishComments(deps, worked);

@@ -94,7 +94,7 @@ describe("a person's own key", () => {
     expect(Object.fromEntries(passed)).toEqual(env);
   });
 
-  test.each(PACKAGED_AGENTS)('there is none for %s', (name) => {
+  test.each(PACKAGED_AGENTS)('no real agent plays for %s without its key', (name) => {
     expect(castWithKey(name, { PATH: '/bin', OPENAI_BASE_URL: 'https://api.example', OPENAI_API_KEY: '' })).toBeNull();
   });
 });

@@ -8,7 +8,7 @@ interface Row {
   readonly agent: AgentName;
   readonly environment?: Readonly<Record<string, string>>;
   readonly limits?: readonly [run: number, day: number];
-  /** The warning; null if there is none. */
+  /** The warning; null if none. */
   readonly says: RegExp | null;
 }
 

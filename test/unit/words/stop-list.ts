@@ -5,7 +5,7 @@ export const STOP_LIST: readonly (readonly [stop: RegExp, instead: string])[] = 
   [/\btold\b/i, 'reported, informed; distinguished'],
   [/\btells (?:no\b|(?:[^.]{0,80} )?whether\b)/i, 'says; Returns true if, True if'],
   [/\bfor ever\b/i, 'forever'],
-  [/(?<!\bthere )\b(?:is|are|was|were) none\b/i, 'is not a …, does not count'],
+  [/\b(?:is|are|was|were) none\b/i, 'is not a …, does not count'],
   [/(?<!\bthere )\b(?:is|are|was) no (?!longer\b|more\b)(?=\w)/i, 'is not a …'],
   [/\bnobody whose\b/i, 'nobody with …'],
   [/(?:^|[.:;] |\| )Who(?:ever)? (?:has|may|asked|labelled|put|gave|can)\b[^?]*$/, 'the person who …, anyone who …'],

@@ -101,7 +101,7 @@ export function addStatus(
   return added;
 }
 
-/** Returns the job with this id and its suite, or null if there is none. */
+/** Returns the job with this id and its suite, or null if none. */
 export function checkRunOf(
   state: GitHubState,
   id: number,

@@ -251,7 +251,7 @@ export function resolveCommitFields(at: Surroundings, oid: string): object {
   };
 }
 
-/** Returns the combined state of all checks and statuses of a commit, or null if there are none. */
+/** Returns the combined state of all checks and statuses of a commit, or null if none. */
 function rollupOf({ call: { state } }: Surroundings, oid: string): string | null {
   const runs = state.suites
     .filter(({ head }) => head === oid)

@@ -112,7 +112,7 @@ export function dismissReview(review: StoredReview): void {
   review.state = 'DISMISSED';
 }
 
-/** Returns the thread that contains the comment, or null if there is none. */
+/** Returns the thread that contains the comment, or null if none. */
 function threadWith(state: GitHubState, comment: number): StoredThread | null {
   return state.threads.find(({ comments }) => comments.some(({ id }) => id === comment)) ?? null;
 }

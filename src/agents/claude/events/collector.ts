@@ -223,7 +223,7 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
   }
 }
 
-/** Returns the events, or one `unshown` event if there are none. */
+/** Returns the events, or one `unshown` event if none. */
 export function ensureShownEvents(events: readonly StreamEvent[]): readonly StreamEvent[] {
   return events.length > 0 ? events : [UNSHOWN];
 }

@@ -285,7 +285,7 @@ function toolIn(tools: unknown, mayWebSearch: boolean): string | null {
   return null;
 }
 
-/** Describes content, at any depth, that the provider would fetch from elsewhere; null if there is none. */
+/** Describes content, at any depth, that the provider would fetch from elsewhere; null if none. */
 function sourceIn(value: unknown, depth: number): string | null {
   if (depth > MAX_DEPTH) return 'a request that nests too deep';
   if (Array.isArray(value)) return findFirstResult(asArray(value), (part) => sourceIn(part, depth + 1));

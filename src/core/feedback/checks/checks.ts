@@ -241,7 +241,7 @@ export function isFailureOfMachine({ annotations }: Pick<CheckDetails, 'annotati
   return annotations.some(({ message }) => MACHINE_FAILURE.test(message.trim()));
 }
 
-/** Returns sentences about failed checks that Ralph does not work on, with the reasons; empty if there are none. */
+/** Returns sentences about failed checks that Ralph does not work on, with the reasons; empty if none. */
 export function describeIgnoredChecks({ alsoOnBase, flaky, unreadable }: ChecksSummary): string {
   return [
     ...(alsoOnBase.length === 0

@@ -15,7 +15,7 @@ type SuggestionResult =
 const MAX_LINES = 500;
 const MAX_CHARS = 20_000;
 
-/** Returns the suggested change in the asking comment; null if there is none or it cannot be applied mechanically. */
+/** Returns the suggested change in the asking comment; null without one, or if it cannot be applied mechanically. */
 export function parseSuggestion({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
   // A removed line is numbered in the old file, so it cannot be found in the new one.

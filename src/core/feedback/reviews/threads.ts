@@ -109,7 +109,7 @@ export function selectReviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted,
   return { asked: found.slice(0, MAX_REVIEWS), more: Math.max(0, found.length - MAX_REVIEWS) };
 }
 
-/** Returns the known answer to exactly this comment or review; null if there is none. */
+/** Returns the known answer to exactly this comment or review; null if none. */
 function answerTo(known: Known, id: TaskId, asked: number): FeedbackItem['answer'] {
   const item = Object.hasOwn(known, id) ? known[id] : undefined;
   return item?.asked === String(asked) ? item.answer : null;

@@ -77,13 +77,13 @@ const lastIterationSchema = z.object({
   failed: z.object({ as: z.string().max(64), times: countSchema }).exactOptional(),
   /** Hints for the next prompt; hints.ts turns them into fixed sentences. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
-  /** Files of the iteration that were withheld or have conflict markers, with the reasons; absent if there are none. */
+  /** Files of the iteration that were withheld or have conflict markers, with the reasons; absent if none. */
   withheld: z.array(z.string().max(MAX_WITHHELD_CHARS)).max(MAX_WITHHELD_LINES).optional(),
-  /** Names of work that the iteration left outside of the work tree; absent if there is none. */
+  /** Names of work that the iteration left outside of the work tree; absent if none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
-  /** Sentences about tests of finished tasks that prove too little, for the next prompt; absent if there are none. */
+  /** Sentences about tests of finished tasks that prove too little, for the next prompt; absent if none. */
   unproven: z.array(z.string().max(MAX_UNPROVEN_CHARS)).max(MAX_UNPROVEN).exactOptional(),
-  /** MCP servers whose tools the agent lacked; absent if there are none. */
+  /** MCP servers whose tools the agent lacked; absent if none. */
   failedServers: z.array(z.string().max(120)).max(20).exactOptional(),
 });
 

@@ -29,7 +29,7 @@ export interface ArchivedPrd {
 }
 
 /**
- * Moves done entries from the prd to the archive (null if there is none yet), each as it was written. An entry stays if
+ * Moves done entries from the prd to the archive (null if none yet), each as it was written. An entry stays if
  * a remaining one depends on it or shares its id. Returns null if nothing can be moved, or one of the files is
  * malformed.
  */

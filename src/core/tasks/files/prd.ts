@@ -10,7 +10,7 @@ type State = TaskState;
 
 /**
  * Parses the tasks of a prd.json, in the order of the file; `state` is the file's own. Tasks do not wait for entries
- * that are done in its archive (null if there is none). Never throws.
+ * that are done in its archive (null if none). Never throws.
  */
 export function parsePrd(
   path: string,
@@ -54,7 +54,7 @@ export function stateOfEntry(entry: PrdEntry): State {
 
 /**
  * Returns the number of the issue that an entry is about (`12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`); null if
- * there is none.
+ * none.
  */
 function issueOf(entry: JsonNode, note: Note): number | null {
   const given = findMember(entry, 'issue');

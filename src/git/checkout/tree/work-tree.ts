@@ -133,7 +133,7 @@ async function digestOf(file: string): Promise<string | null> {
 
 const TAKE_LINES = ['update-index', '-z', '--add', '--replace', '--index-info'] as const;
 
-/** Removes from the index files that git now ignores and `tracked` lacks. Returns false if there are none. */
+/** Removes from the index files that git now ignores and `tracked` lacks. Returns false if none. */
 async function dropIgnored({ git }: PrivateRepository, tracked: ObjectId): Promise<boolean> {
   const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard']);
   if (ignored.length === 0) return false;

@@ -50,6 +50,6 @@ export function nameOutcome({ kind, reason }: { readonly kind: string; readonly 
 /** Describes the answer to a command, or to the request for a plan, which takes a call. */
 export function describeAnsweredRun({ kind }: Pick<RunReport, 'kind'>): string {
   return kind === 'worked'
-    ? 'The plan that was asked for, or why there is none, is in a comment on the issue.'
+    ? 'The requested plan, or the reason why none was made, is in a comment on the issue.'
     : 'The command was answered; no call was made.';
 }

@@ -37,7 +37,7 @@ async function stateOn(scene: Scene): Promise<string> {
   return scene.serverGit('show', `${STATE}:${TEXT_FILE}`);
 }
 
-/** Returns the head of the state that was pushed along; fails if there is none. */
+/** Returns the head of the state that was pushed along; fails if none. */
 function landed(pushed: PushedWithState): string {
   if (pushed.kind !== 'pushed' || pushed.state?.kind !== 'written') throw new Error(JSON.stringify(pushed));
   return pushed.state.head;

@@ -103,7 +103,7 @@ export function pullRequestNow(change: Partial<PullRequestNow> = {}): PullReques
   };
 }
 
-/** Returns the request in one thread, or null if there is none. */
+/** Returns the request in one thread, or null if none. */
 export function askedIn(
   comments: readonly ThreadComment[],
   reviews: readonly ReviewNow[] = [],

@@ -125,7 +125,7 @@ describe('the body of a thread', () => {
     expect(body.length).toBeLessThan(4_200);
   });
 
-  test('has no hunk where there is none', () => {
+  test('has no hunk without one', () => {
     expect(taskOf([comment(1, ada, 'Rename it', { hunk: '' })])?.body).toBe('File: src/a.js\nLine: 12');
   });
 });

@@ -98,7 +98,7 @@ describe('the calls of an iteration together', () => {
     expect(joinOutputs([failed], { failed: [failed], sessionId: 's', cancelled: false }).end).toBe(failed.end);
   });
 
-  test('say nothing where there was none', () => {
+  test('say nothing without any', () => {
     expect(joinOutputs([], { failed: [], sessionId: null, cancelled: true })).toMatchObject({
       analysis: { signal: { from: 'none' }, tokens: null, costUsd: null },
       end: { kind: 'cancelled' },
@@ -138,7 +138,7 @@ describe('the README needs a look', () => {
     changed: [],
   };
   test.each<[string, Partial<Parameters<typeof findReadmeProblem>[0]>, string | null]>([
-    ['when there is none', { exists: false }, 'README.md does not exist'],
+    ['when it is missing', { exists: false }, 'README.md does not exist'],
     ['not when nothing changed', {}, null],
     ['when code changed without it', { changed: ['main.go'] }, 'README.md was not changed together with main.go'],
     ['not when it changed as well', { changed: ['main.go', 'README.md'] }, null],

@@ -153,7 +153,7 @@ describe('a merge in the work tree', () => {
     expect(composed('conflict')).toContain('is merged into it, but the verification fails with that');
   });
 
-  test('says when only lock files are left, and nothing of lock files where there are none', () => {
+  test('says when only lock files are left, and does not mention lock files without any', () => {
     const left = composed('conflict', { merge: { ...merge, conflicts: [] } });
     expect(left).toContain('No file has conflict markers.');
     expect(left).not.toContain('CONFLICTS-1');

@@ -470,7 +470,7 @@ describe('a prompt that is the task', () => {
     expect(prompt).toContain('STATUS: COMPLETE, EXIT_SIGNAL: true. The next iteration is asked to confirm it.');
   });
 
-  test('names the first 20 of many documents, and none where there are none', () => {
+  test('names the first 20 of many documents, and none without documents', () => {
     const documents = Array.from({ length: 30 }, (_, at) => `specs/${String(at)}.md`);
     const named = dataOf(
       compose({ task: { ...open, source: { kind: 'prompt', path: 'PROMPT.md', documents } } }),

@@ -331,7 +331,7 @@ test.each<[string, string, Files, string | null]>([
   ],
   ['CI leaves them out', '      - uses: actions/checkout@v5\n      - run: npm test\n', { '.gitmodules': '' }, null],
   ['CI says nothing', '      - run: make deploy\n', { '.gitmodules': '' }, 'recursive'],
-  ['there are none', '      - run: npm test\n', {}, null],
+  ['no submodule exists', '      - run: npm test\n', {}, null],
 ])('submodules where %s', (_, steps, files, submodules) => {
   expect(learn(oneJob(steps), files).submodules).toBe(submodules);
 });

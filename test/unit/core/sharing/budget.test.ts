@@ -246,7 +246,7 @@ describe('settling a run, whose own state tells when its first call was', () => 
 
 describe('a budget for a lane that knows what it used', () => {
   test.each<[string, Budget, boolean]>([
-    ['begins with that where there is none', emptyBudget, true],
+    ['begins with that without a budget', emptyBudget, true],
     ['keeps the hour that it knows', { ...emptyBudget, windows: { hour: usedHour, day: null } }, false],
     ['keeps the day that it knows', { ...emptyBudget, windows: { hour: null, day: usedDay } }, false],
     ['keeps what is reserved', budgetOf(reserved('b', { calls: 3 })), false],

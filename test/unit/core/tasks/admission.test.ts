@@ -111,7 +111,7 @@ const obstacles = ({ tasks }: JudgedTasks) =>
 
 describe('which issues are judged', () => {
   test.each<[string, World, readonly (readonly number[])[]]>([
-    ['none, where there are none', {}, []],
+    ['none, without candidates', {}, []],
     ['those that a run can get to, and five more', { candidates: { issues: issues(9) } }, [upTo(7)]],
     [
       'by priority',

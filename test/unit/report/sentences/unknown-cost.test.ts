@@ -20,7 +20,7 @@ const free = { 'gpt-5': { input: 0, cachedInput: 0, output: 0 } };
 
 test.each<[string, Parameters<typeof codex>[0], string, string]>([
   ['every cost is known', { iterations: [withCost, withCost], costUsd: 0.24 }, '$0.24', '$0.24'],
-  ['there was none', { iterations: [] }, '$0.00', '$0.00'],
+  ['no iteration ran', { iterations: [] }, '$0.00', '$0.00'],
   ['a call was ended before it reported anything', { iterations: [withCost, killed], costUsd: 0.12 }, '$0.12', '$0.12'],
   ['nothing was used', { iterations: [idle] }, '$0.00', '$0.00'],
   ['no cost is known', {}, 'not known', 'cost not known'],

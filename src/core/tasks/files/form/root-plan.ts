@@ -135,7 +135,7 @@ export function positionOf({ file, line, column }: TaskProblem): string {
 export interface NewTask {
   /** One line. */
   readonly title: string;
-  /** The text of the task; empty if there is none. */
+  /** The text of the task; empty if none. */
   readonly body: string;
   /** The priority; null puts the task at the default place. */
   readonly priority: PriorityWord | null;

@@ -202,7 +202,7 @@ test.each<[string, string, object]>([
     jsonLines(resultLine('', { num_turns: 2 }), bare({ result: '' })),
     { turns: 2 },
   ],
-  ['without any turns there are none', bare({ result: '' }), { turns: null, tokens: null, costUsd: null }],
+  ['without any turns, usage is unknown', bare({ result: '' }), { turns: null, tokens: null, costUsd: null }],
   [
     'what was spent since the last result comes before a total, even if nothing',
     resultLine('', { total_cost_usd: 9, model_usage_since_last_result: {} }),

@@ -101,7 +101,7 @@ describe('task files', () => {
         ['item', 'story', 'bead b', 'archived'],
       ],
       ['not when the prd is not a source', { ...all, ...archive }, ['plan', 'beads'], ['item', 'bead b']],
-      ['nor when there is none', all, fileSources, ['item', 'story', 'bead b']],
+      ['nor without that file', all, fileSources, ['item', 'story', 'bead b']],
     ])('%s', (_, files, sources, expected) => {
       const { tasks, problems } = parseTaskFilesAndArchive(files, sources, optionalSections);
       expect(tasks.map(({ task }) => task.title)).toEqual(expected);
