@@ -6,7 +6,7 @@ import { createInitialState, type LaneState } from '../../src/core/lane/state/st
 import { chooseLanes, type LaneFiles } from '../../src/core/parallel/choose-lanes.ts';
 import { findSharedFile } from '../../src/core/parallel/predict-files.ts';
 import { sumWindows } from '../../src/core/sharing/budget.ts';
-import { keepsOut, type Lease, runTagOfLane } from '../../src/core/sharing/lease.ts';
+import { blocksOtherHolder, type Lease, runTagOfLane } from '../../src/core/sharing/lease.ts';
 import { finishInSnapshot } from '../../src/core/snapshot/changes.ts';
 import { parseBudgetIn, emptySnapshot, parseRecordIn, type Snapshot } from '../../src/core/snapshot/snapshot.ts';
 import { type LaneId, QUEUE, type TaskId, taskIdOfIssue } from '../../src/core/tasks/ids.ts';
@@ -105,7 +105,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
     const runTag = `run-${context.runId}`;
     const isHeld = (lane: LaneId): boolean => {
       const lease = leaseOn(lane);
-      return lease !== null && keepsOut(lease, { runTag, ...context }, now);
+      return lease !== null && blocksOtherHolder(lease, { runTag, ...context }, now);
     };
     const open = tasks.filter(({ callsLeft }) => callsLeft > 0);
     if (open.length === 0) return;

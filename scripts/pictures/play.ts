@@ -1,5 +1,5 @@
 import { isProtected } from '../../src/git/inspection/protected-paths.ts';
-import { listLookAtFirst, joinLookAt, type LookAt } from '../../src/core/review/look-at.ts';
+import { listLookAtFirst, combineLookAt, type LookAt } from '../../src/core/review/look-at.ts';
 import type { RunReport } from '../../src/handover/report.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -236,7 +236,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
         };
       }),
     );
-    worthALook = joinLookAt(worthALook, found);
+    worthALook = combineLookAt(worthALook, found);
     const task = iteration.trailers['Ralph-Task'] ?? '';
     const { insertions, deletions } = await checkout.compare(iteration.before, after);
     const size = sizes[task] ?? { files: 0, insertions: 0, deletions: 0, since: iteration.before.head };

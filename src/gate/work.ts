@@ -15,7 +15,7 @@ import { type ListedQueue, toQueuedEntry } from '../core/snapshot/dashboard-reco
 import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
-import { isListed, nameOfTask } from '../core/tasks/task.ts';
+import { isListedTask, nameOfTask } from '../core/tasks/task.ts';
 import { textOf, UserError } from '../errors.ts';
 import { endIntake, type GateResult, type Intake, gateResultOfLane } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
@@ -82,7 +82,7 @@ export async function startQueueWorkOnLanes(
   const { train } = waiting;
   const own = admitted.intake;
   const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
-  const queue = isWhole ? { tasks: own.tasks.filter(isListed).map(toQueuedEntry), isWhole } : part;
+  const queue = isWhole ? { tasks: own.tasks.filter(isListedTask).map(toQueuedEntry), isWhole } : part;
   const closed = listed.kind === 'closed' && own.kind === 'end' ? [listed.error.message] : [];
   const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...waiting.warnings, ...closed] };
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };

@@ -1,4 +1,4 @@
-import { holdOf, joinHolds, type Hold, type ReviewState } from '../core/feedback/pull-request-now.ts';
+import { findPushHold, combineHolds, type Hold, type ReviewState } from '../core/feedback/pull-request-now.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
@@ -44,7 +44,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead
     return { kind: 'unknown', why: messageOfUnknown(error) };
   }
   if (standing === null) return { kind: 'clear', feedback };
-  const hold = holdOf(standing);
+  const hold = findPushHold(standing);
   if (hold !== null) return freeHeldHead(deps, work, { standing, hold });
   const { approvedBy } = standing;
   // Nobody can merge a draft by mistake, but the approvers have not seen the new commits, so record that.
@@ -67,7 +67,7 @@ export function withOvertaken(feedback: Feedback, hold: Hold, now: number): Feed
   const isArmed = hold.autoMerge || hold.queued;
   const wasApproved = hold.approvedBy.length > 0 || (known !== null && known.wasApproved !== false);
   const at = isArmed ? now : (known?.at ?? now);
-  return { ...feedback, overtaken: { ...joinHolds(known, hold), wasApproved, at } };
+  return { ...feedback, overtaken: { ...combineHolds(known, hold), wasApproved, at } };
 }
 
 async function freeHeldHead(

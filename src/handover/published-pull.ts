@@ -1,10 +1,10 @@
 import type { AgentName } from '../core/agent-names.ts';
 import { isOfPeople } from '../core/feedback/subject.ts';
-import { shareOf } from '../core/lane/change.ts';
+import { findTaskShare } from '../core/lane/change.ts';
 import { isSameLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { MAX_TASKS_OF_PULL, type PublishedPull, type PullTask } from '../core/snapshot/stored-pull.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import { isListed, computeShownState, type Task } from '../core/tasks/task.ts';
+import { isListedTask, computeShownState, type Task } from '../core/tasks/task.ts';
 import { toOneLine } from '../core/text/phrase.ts';
 import type { Work } from './intake.ts';
 
@@ -35,7 +35,7 @@ export function publishedPullOf(work: Work, { number, head, ...publication }: Pu
     iterations: change.iterations,
     costUsd: change.unpriced > 0 ? null : change.costUsd,
     tasks: work.tasks
-      .filter((task) => isListed(task) && Object.hasOwn(change.tasks, task.id))
+      .filter((task) => isListedTask(task) && Object.hasOwn(change.tasks, task.id))
       .slice(0, MAX_TASKS_OF_PULL)
       .map((task) => toPullTask(task, work, publication)),
   };
@@ -46,7 +46,7 @@ function toPullTask(
   { state }: Work,
   { taskLabel, agents, redact }: Omit<Publication, 'number' | 'head'>,
 ): PullTask {
-  const share = shareOf(state.change, id);
+  const share = findTaskShare(state.change, id);
   const progress = progressOf(state.tasks, id);
   const agent = share.agents.at(-1) ?? null;
   const isOurs = (label: string): boolean =>

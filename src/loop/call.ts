@@ -5,7 +5,7 @@ import type { Policy } from '../core/policy.ts';
 import { selectCodebasePatterns } from '../core/prompt/places.ts';
 import { toFolderTask } from '../core/folder.ts';
 import { type MergeToFinish, notebookOf } from '../core/prompt/learnings.ts';
-import { shareOf } from '../core/lane/change.ts';
+import { findTaskShare } from '../core/lane/change.ts';
 import { describeAgentFailure } from '../core/analysis/failure-words.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { isSessionSuspect } from '../core/agents/fresh-call.ts';
@@ -263,7 +263,7 @@ export async function composeCallPrompt(
     takeover: describeTakeover(step.agent, {
       taskId: step.task.id,
       entries: work.journal,
-      share: shareOf(work.state.change, step.task.id),
+      share: findTaskShare(work.state.change, step.task.id),
     }),
     lastVerification: merge?.verification ?? lastVerificationOf(work),
     attempts: describeAttempts(work.journal),

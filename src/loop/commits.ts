@@ -1,6 +1,6 @@
 import type { TreeSnapshot } from '../core/evidence.ts';
 import type { LockFile } from '../core/feedback/conflict/lock-tools.ts';
-import { joinLookAt } from '../core/review/look-at.ts';
+import { combineLookAt } from '../core/review/look-at.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { buildIterationMessage, MAX_SUBJECT_CHARS, formatTaskName } from '../core/text/commit-message.ts';
@@ -82,7 +82,7 @@ export function addCommitToWork(work: Work, committed: CommittedIteration): Work
       ...committed.withheld,
       ...committed.beside.map(({ name }) => ({ path: name, why: OUTSIDE_WORK_TREE })),
     ]),
-    lookAt: joinLookAt(work.lookAt, committed.lookAt),
+    lookAt: combineLookAt(work.lookAt, committed.lookAt),
   };
 }
 

@@ -1,10 +1,10 @@
 import { serializeEvent } from '../core/journal/journal.ts';
-import { hasShareOf, shareOf } from '../core/lane/change.ts';
+import { hasShareOf, findTaskShare } from '../core/lane/change.ts';
 import { recordProofs, type TaskProof } from '../core/lane/verification.ts';
 import {
   isWorthProving,
-  judgeOld,
-  judgeWithout,
+  judgeOldTests,
+  judgeTestsWithoutChange,
   planProof,
   type ProofPlan,
   type ProofRun,
@@ -13,7 +13,7 @@ import {
   type TaskChanges,
   type RestoredFile,
 } from '../core/proof/judge.ts';
-import { CUT_OFF, isProofCutOff, renderPlainProof, type Proof, describeProof } from '../core/proof/proof.ts';
+import { UNDECIDED_FOR_TIME, isProofCutOff, renderPlainProof, type Proof, describeProof } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
 import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
 import { progressOf } from '../core/tasks/queue.ts';
@@ -62,7 +62,9 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
     deps.log.info('verify takes more than 5 minutes, so it does not run without the change (setting prove-tests).');
     return unproven;
   }
-  const proofs = new Map<TaskId, TaskProof>(planned.map(({ own: { task } }) => [task, { task, proof: CUT_OFF }]));
+  const proofs = new Map<TaskId, TaskProof>(
+    planned.map(({ own: { task } }) => [task, { task, proof: UNDECIDED_FOR_TIME }]),
+  );
   const proven = (): Work => ({ ...work, state: recordProofs(work.state, [...proofs.values()]) });
   // Record the tasks as done now: if the run is killed from here on, the next run makes the missing proofs.
   deps.record(proven());
@@ -96,7 +98,7 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
 
 /** Returns true for a finished task, or a prompt, whose newest iteration is not proven yet. */
 function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
-  const { proof } = shareOf(change, task);
+  const { proof } = findTaskShare(change, task);
   const isOver = isFinished(progressOf(tasks, task)) || isPromptTask(task);
   return isOver && hasShareOf(change, task) && (proof === undefined || isProofCutOff(proof));
 }
@@ -134,8 +136,8 @@ async function proveTask(
   if (deps.signal.aborted) return null;
   return {
     proof: {
-      without: judgeWithout(without, { base: known, head: head.report }, { own, others }),
-      old: old === null ? null : judgeOld(old),
+      without: judgeTestsWithoutChange(without, { base: known, head: head.report }, { own, others }),
+      old: old === null ? null : judgeOldTests(old),
     },
     baseTests: known,
   };

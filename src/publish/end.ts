@@ -2,7 +2,7 @@ import { type Config, jobsOf, type RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { subjectOfLane, EVERY_RUN, markerOf } from '../core/people/notifications.ts';
 import type { Order } from '../core/sharing/orders.ts';
-import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
+import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
 import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -214,7 +214,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     if (isEarly && doing.kind === 'iterates') return;
     const body = renderLiveStatus({
       doing,
-      tasks: reportTasks(tasks.filter(isListed), state, context),
+      tasks: reportTasks(tasks.filter(isListedTask), state, context),
       journal,
       limits: config.policy,
       jobs: jobsOf(config),

@@ -1,6 +1,6 @@
 import { recordRound } from '../core/feedback/answered.ts';
 import { isKnownRed } from '../core/lane/verification.ts';
-import { loseIteration, loseProgress } from '../core/lane/settle/settle-published.ts';
+import { undoIterationCount, discountProgress } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
@@ -243,11 +243,11 @@ function withoutLosses(
   // Post must not count again the losses that main has already saved.
   const isCounted = lastRun !== null && lastRun.at > work.startedAt && lastRun.outcome !== 'cancelled';
   const isCutOff = isOfMachine && !isCounted && sumUsage(work).unfinished.calls > 0;
-  const after = isCutOff ? loseIteration(work.state, policy, now) : work.state;
+  const after = isCutOff ? undoIterationCount(work.state, policy, now) : work.state;
   if (kind === 'published') return { ...work, state: after };
   // A rule of the server is not the fault of any task, so nothing counts as lost.
   const lost = kind === 'refused' || isCounted ? 0 : journal.length - lastPublished.iterations;
-  const state = loseProgress({ before: lastPublished.state, after, iterations: lost }, policy, now);
+  const state = discountProgress({ before: lastPublished.state, after, iterations: lost }, policy, now);
   return {
     ...work,
     state,

@@ -7,7 +7,7 @@ import type { Need } from '../core/people/notifications.ts';
 import { listLanesOnRedBase } from '../core/snapshot/snapshot.ts';
 import { issueOfId, QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
+import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
@@ -36,7 +36,7 @@ export async function askersOf(
   const reviewers = reviewersOf(concerned);
   // A failed check concerns everybody who asked for the work, just like a need of the whole lane.
   const isOfLane =
-    concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListed));
+    concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListedTask));
   const about = isOfLane ? work.tasks : concerned;
   const approvers = [
     ...approversOf(work.state, about),

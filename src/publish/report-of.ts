@@ -2,7 +2,7 @@ import { type Config, jobsOf, type RunContext } from '../config/config.ts';
 import type { Verification } from '../core/evidence.ts';
 import { withoutUnprovenAnswers } from '../core/feedback/unproven.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
-import { shareOf, type TaskShare } from '../core/lane/change.ts';
+import { findTaskShare, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { type VerificationRecord, createInitialState, type LaneState } from '../core/lane/state/state.ts';
 import { countCallsRemaining, measureUsageAt } from '../core/lane/windows.ts';
@@ -10,7 +10,7 @@ import { circuitOpenerOf } from '../core/others/left-circuit.ts';
 import { callsOf } from '../core/journal/journal.ts';
 import { type RunUsage, measureSpent } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
-import { isListed, computeShownProgress, type Task } from '../core/tasks/task.ts';
+import { isListedTask, computeShownProgress, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { Intake, Work } from '../handover/intake.ts';
@@ -190,9 +190,9 @@ function laneFactsOf(
   | 'restored'
 > {
   return {
-    tasks: reportTasks(tasks.filter(isListed), state, context),
+    tasks: reportTasks(tasks.filter(isListedTask), state, context),
     feedback: reportTasks(
-      tasks.filter((task) => !isListed(task)),
+      tasks.filter((task) => !isListedTask(task)),
       state,
       context,
     ),
@@ -248,7 +248,7 @@ export function laneViewOf(
     state,
     restored: notes.restored,
     claimedBy: notes.claimedBy,
-    tasks: reportTasks(tasks.filter(isListed), known, context),
+    tasks: reportTasks(tasks.filter(isListedTask), known, context),
     circuit: circuit.kind,
     probeAt: circuit.kind === 'open' ? circuit.probeAt : null,
     usage: measureUsageAt(known.windows, now),
@@ -275,7 +275,7 @@ export function reportTasks(
       : `${serverUrl}/${owner}/${repo}/issues/${String(notice.thread)}#issuecomment-${String(notice.comment)}`;
   };
   return tasks.map((task) => {
-    const share = isListed(task) ? shareOf(state.change, task.id) : answeredShare(state, task.id);
+    const share = isListedTask(task) ? findTaskShare(state.change, task.id) : answeredShare(state, task.id);
     const progress = computeShownProgress(progressOf(state.tasks, task.id));
     return progress.answer !== undefined
       ? { task, progress, share: { ...share, ...noAgentWords }, asked: asked(task.id) }
@@ -286,5 +286,5 @@ export function reportTasks(
 /** Returns a feedback task's share of the branch, with the agent's words from its answer. */
 function answeredShare({ change, feedback }: LaneState, id: TaskId): TaskShare {
   const answer = Object.hasOwn(feedback.items, id) ? feedback.items[id]?.answer : null;
-  return { ...shareOf(change, id), summary: answer?.words ?? null };
+  return { ...findTaskShare(change, id), summary: answer?.words ?? null };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mayHold, type SaveAnswer } from '../core/snapshot/changes.ts';
+import { mayStillHoldClaim, type SaveAnswer } from '../core/snapshot/changes.ts';
 import { judgeCopy, judgeRecord, findSufficientSequence } from '../core/snapshot/judged.ts';
 import {
   emptySnapshot,
@@ -255,5 +255,5 @@ const free: Released = { kind: 'free' };
 
 function notKept(failed: NotUpdated, lane: LaneId, runTag: string): NotKept & { readonly lane: Released } {
   const { why } = failed;
-  return { kind: 'not-kept', why, lane: mayHold(failed, lane, runTag) ? { kind: 'claimed', why } : free };
+  return { kind: 'not-kept', why, lane: mayStillHoldClaim(failed, lane, runTag) ? { kind: 'claimed', why } : free };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { expiryOf } from '../../src/core/sharing/lease.ts';
+import { computeExpiry } from '../../src/core/sharing/lease.ts';
 import { IS_DEEP } from '../runs.ts';
 import { MINUTE } from '../unit/core/core-fixtures.ts';
 import {
@@ -84,7 +84,7 @@ describe.each(scenarios)('$name', (scenario) => {
         const report = reporter(problems, `${where}, post killed ${tap.deathPoint()}`);
         report(problemsOfProject(scenario, project), problemsOfCharges(project));
         const lease = leaseOn(scenario, project);
-        if (lease !== null) project.clock.advance(expiryOf(lease) - project.clock.now());
+        if (lease !== null) project.clock.advance(computeExpiry(lease) - project.clock.now());
         report(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, project));
       }
     }
@@ -153,10 +153,10 @@ async function problemsOfLease(
   if (lease === null) return { problems: [], refused: 0 };
   const { maxRunMs } = main.machine.config.policy;
   const problems =
-    expiryOf(lease) - project.clock.now() > maxRunMs + 10 * MINUTE ? ['the lease is longer than a run'] : [];
+    computeExpiry(lease) - project.clock.now() > maxRunMs + 10 * MINUTE ? ['the lease is longer than a run'] : [];
   let refused = 0;
-  for (const left of [expiryOf(lease) - project.clock.now(), 1]) {
-    project.clock.advance(expiryOf(lease) - left - project.clock.now());
+  for (const left of [computeExpiry(lease) - project.clock.now(), 1]) {
+    project.clock.advance(computeExpiry(lease) - left - project.clock.now());
     const { end, calls } = await runOnce(project, { event: scenario.next.event });
     if (end === 'refused (another_run)' && calls === 0) refused += 1;
     else problems.push(`${String(left)} ms before the lease is over a run ends ${end} after ${String(calls)} calls`);

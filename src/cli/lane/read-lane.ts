@@ -1,11 +1,11 @@
 import { createInitialState, type LaneState } from '../../core/lane/state/state.ts';
 import { type Budget, emptyBudget, type ParsedBudget, sumWindows } from '../../core/sharing/budget.ts';
-import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
+import { computeExpiry, blocksOtherHolder, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, listOpenOrders, type Order } from '../../core/sharing/orders.ts';
 import { type LaneAnswer, withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { listLaneAnswers, parseBudgetIn } from '../../core/snapshot/snapshot.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
-import { isBegun, computeShownProgress } from '../../core/tasks/task.ts';
+import { isTaskBegun, computeShownProgress } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
@@ -131,9 +131,9 @@ function reportOf(
       : "The repository's usage counters cannot be read: a newer version of this program wrote them.";
   return {
     working:
-      lease === null || !keepsOut(lease, nobody, now)
+      lease === null || !blocksOtherHolder(lease, nobody, now)
         ? null
-        : { runId: lease.runId, runUrl: lease.runUrl, since: iso(lease.acquiredAt), until: iso(expiryOf(lease)) },
+        : { runId: lease.runId, runUrl: lease.runUrl, since: iso(lease.acquiredAt), until: iso(computeExpiry(lease)) },
     circuit:
       circuit.kind === 'closed'
         ? { kind: 'closed', noProgress: circuit.noProgress, totalOpens: circuit.totalOpens }
@@ -152,7 +152,7 @@ function reportOf(
       session === null ? null : { ...session, startedAt: iso(session.startedAt), lastUsedAt: iso(session.lastUsedAt) },
     currentTask: state.currentTask,
     tasks: Object.entries(state.tasks)
-      .filter(([, task]) => isBegun(task))
+      .filter(([, task]) => isTaskBegun(task))
       .map(([id, task]) => ({
         id,
         title: Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null,

@@ -211,7 +211,7 @@ export interface Annotation {
  * Returns why no commit may be pushed to a pull request, or null if commits may be pushed. An approved draft without
  * auto-merge is not held, because people review it again before it is merged.
  */
-export function holdOf(standing: ReviewState): Hold | null {
+export function findPushHold(standing: ReviewState): Hold | null {
   const { isDraft, autoMerge, isQueued, approvedBy } = standing;
   const isApproved = !isDraft && isApprovedNow(standing);
   if (!isApproved && !autoMerge && !isQueued) return null;
@@ -228,7 +228,7 @@ function isApprovedNow({ decision, approvedBy, changesRequestedBy }: ReviewState
 }
 
 /** Combines the holds of two earlier heads. */
-export function joinHolds(known: Hold | null, more: Hold): Hold {
+export function combineHolds(known: Hold | null, more: Hold): Hold {
   return {
     approvedBy: [...new Set([...(known?.approvedBy ?? []), ...more.approvedBy])].slice(-MAX_APPROVERS),
     autoMerge: more.autoMerge || (known?.autoMerge ?? false),

@@ -139,7 +139,7 @@ export const noChange: BranchChange = {
 };
 
 /** The share of a task without any work in the branch. */
-export const noShare: TaskShare = {
+export const EMPTY_SHARE: TaskShare = {
   title: '',
   iterations: 0,
   costUsd: 0,
@@ -189,7 +189,7 @@ export function isUnpriced(share: Pick<IterationShare, 'costUsd' | 'tokens' | 'a
  */
 export function addIteration(change: BranchChange, iteration: IterationShare): BranchChange {
   const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
-  const before = shareOf(change, taskId);
+  const before = findTaskShare(change, taskId);
   const [costUsd, tokens] = [iteration.costUsd ?? 0, iteration.tokens ?? 0];
   const unpriced = isUnpriced(iteration) ? 1 : 0;
   const iterations = change.iterations + 1;
@@ -219,7 +219,7 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
   const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
   const also = Object.entries(iteration.alsoDone)
     .filter(([id]) => id !== taskId && !hasShareOf(change, id) && !isFeedback(id))
-    .map(([id, known]) => [id, { ...noShare, title: cutText(known, MAX_TITLE_CHARS), verification }] as const);
+    .map(([id, known]) => [id, { ...EMPTY_SHARE, title: cutText(known, MAX_TITLE_CHARS), verification }] as const);
   const own = isFeedback(taskId) ? [] : [[taskId, share] as const];
   return {
     ...change,
@@ -323,7 +323,7 @@ export function withMeasuredSizes(
 /** Returns the change with a task's proof; returns it unchanged if the task has no share. */
 export function withProof(change: BranchChange, task: TaskId, proof: Proof): BranchChange {
   if (!hasShareOf(change, task)) return change;
-  return { ...change, tasks: { ...change.tasks, [task]: { ...shareOf(change, task), proof } } };
+  return { ...change, tasks: { ...change.tasks, [task]: { ...findTaskShare(change, task), proof } } };
 }
 
 /** Returns true if the task has a share in the change. */
@@ -332,7 +332,7 @@ export function hasShareOf({ tasks }: BranchChange, id: TaskId): boolean {
 }
 
 /** Returns true if the change has reached a limit and must be reviewed; a limit of 0 means no limit. */
-export function isFull(
+export function isChangeFull(
   change: BranchChange,
   progress: Readonly<Record<TaskId, TaskProgress>>,
   { maxTasksPerPr, maxLinesPerPr }: Pick<Policy, 'maxTasksPerPr' | 'maxLinesPerPr'>,
@@ -342,8 +342,8 @@ export function isFull(
 }
 
 /** Returns a task's share in the change. */
-export function shareOf({ tasks }: BranchChange, id: TaskId): TaskShare {
-  return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? noShare;
+export function findTaskShare({ tasks }: BranchChange, id: TaskId): TaskShare {
+  return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? EMPTY_SHARE;
 }
 
 function capWords(text: string | null): string | null {

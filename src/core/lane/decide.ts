@@ -3,7 +3,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { listUnverifiedTasks, listTasksHeldByOthers } from './verification.ts';
 import { type CircuitView, countTrue, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { isFull, hasShareOf } from './change.ts';
+import { isChangeFull, hasShareOf } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { selectHintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
@@ -283,7 +283,7 @@ function checksLeft(situation: Situation): Outcome | null {
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
   if (isHeldOnly(situation)) return { kind: 'idle', reason: 'waiting_for_review' };
-  if (state.lane !== QUEUE || !isFull(state.change, state.tasks, policy)) return null;
+  if (state.lane !== QUEUE || !isChangeFull(state.change, state.tasks, policy)) return null;
   const goesOn = taskToWork(situation);
   if (goesOn !== null && isFeedback(goesOn.id)) return null;
   const unbegun = tasks.filter(({ id }) => !hasShareOf(state.change, id) && !isFeedback(id));

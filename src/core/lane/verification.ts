@@ -286,7 +286,7 @@ export function isBaseKnown({ baseVerification, redBase }: LaneState, subject: V
 }
 
 /** Returns the state after an iteration failed to fix the red base: no more calls are made. */
-export function holdForBase(state: LaneState): LaneState {
+export function stopForRedBase(state: LaneState): LaneState {
   return state.redBase === null ? state : { ...state, redBase: { ...state.redBase, stage: 'tried' } };
 }
 

@@ -163,7 +163,7 @@ export function proofRunOf(
 }
 
 /** Judges a task's tests by a run of `verify` on the head without the task's change. */
-export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Proof['without'] {
+export function judgeTestsWithoutChange(run: ProofRun, reports: Reports, tasks: Tasks): Proof['without'] {
   if (run.kind === 'undecided') return run;
   const { verification, report } = run;
   const found = newTests(reports, tasks);
@@ -222,7 +222,7 @@ function passesOn(report: TestReport, name: string, { file }: NamedTest): boolea
 }
 
 /** Judges a task's changed tests by a run of `verify` on the head with their old form. */
-export function judgeOld(run: ProofRun): NonNullable<Proof['old']> {
+export function judgeOldTests(run: ProofRun): NonNullable<Proof['old']> {
   if (run.kind === 'undecided') return run;
   if (run.verification.kind === 'passed') return { kind: 'passed' };
   const shown = listFailingTests(run.report).map(([name]) => name);

@@ -48,7 +48,7 @@ export const proofSchema = z.object({
 export type Proof = Immutable<z.infer<typeof proofSchema>>;
 
 /** The placeholder until a proof is made; a run that is cut off leaves the proof to the next run. */
-export const CUT_OFF: Proof = { without: { kind: 'undecided', why: 'no-time' }, old: null };
+export const UNDECIDED_FOR_TIME: Proof = { without: { kind: 'undecided', why: 'no-time' }, old: null };
 
 /** Returns true if a run had no time for the proof, so that another one may make it. */
 export function isProofCutOff({ without }: Proof): boolean {

@@ -176,7 +176,7 @@ export function listChangesOutside(folder: Folder, paths: readonly string[]): re
 }
 
 /** Joins two lists. A file that both lists count but neither names is counted twice. */
-export function joinLookAt(known: readonly LookAt[], more: readonly LookAt[]): readonly LookAt[] {
+export function combineLookAt(known: readonly LookAt[], more: readonly LookAt[]): readonly LookAt[] {
   return lookAtKinds.flatMap((kind) => {
     const both = [...known, ...more].filter((one) => one.kind === kind);
     const files = [...new Map(both.flatMap((one) => one.files).map((file) => [file.path, file])).values()];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { keepsOut, type Lease, type LeaseHolder, leaseSchema, withStoredTag } from './lease.ts';
-import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
+import { blocksOtherHolder, type Lease, type LeaseHolder, leaseSchema, withStoredTag } from './lease.ts';
+import { orderSchema, findOrderSubject, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { countSchema, type Immutable } from '../policy.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -102,7 +102,8 @@ export function claimRecord(
   lease: Lease,
   now: number,
 ): { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'leased'; readonly lease: Lease } {
-  if (record.lease !== null && keepsOut(record.lease, lease, now)) return { kind: 'leased', lease: record.lease };
+  if (record.lease !== null && blocksOtherHolder(record.lease, lease, now))
+    return { kind: 'leased', lease: record.lease };
   return { kind: 'record', record: { ...record, lease } };
 }
 
@@ -121,7 +122,7 @@ export function finishRecord(
   | { readonly kind: 'already' }
   | { readonly kind: 'outrun' } {
   const isOwner = record.lease?.runTag === saver.runTag;
-  const isClaimed = record.lease !== null && keepsOut(record.lease, saver, now);
+  const isClaimed = record.lease !== null && blocksOtherHolder(record.lease, saver, now);
   const isSaved = record.savedBy === saver.runTag && record.sequence >= copy.sequence;
   const isNewest = record.sequence > copy.sequence || record.document === copy.document;
   if (!isOwner && isSaved && (isClaimed || isNewest)) return { kind: 'already' };
@@ -160,7 +161,7 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   const newest = record.orders.at(-1);
   const isRepeated =
     newest !== undefined &&
-    subjectOf(newest) === subjectOf(given) &&
+    findOrderSubject(newest) === findOrderSubject(given) &&
     newest.kind === given.kind &&
     newest.by === by &&
     newest.from === given.from &&
@@ -168,7 +169,8 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   // A run gives several orders for the boxes of the dashboard, each on a subject of its own, so subjects are compared
   // as well.
   const isGiven =
-    given.run !== null && record.orders.some((one) => one.run === given.run && subjectOf(one) === subjectOf(given));
+    given.run !== null &&
+    record.orders.some((one) => one.run === given.run && findOrderSubject(one) === findOrderSubject(given));
   if (isRepeated || isGiven) return record;
   const order: Order = { ...given, by, number: Math.max(given.at, (newest?.number ?? 0) + 1) };
   return { ...record, orders: limitOrders([...record.orders, order]) };
@@ -180,7 +182,7 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
 function limitOrders(orders: readonly Order[]): readonly Order[] {
   if (orders.length <= MAX_ORDERS) return orders;
   const superseded = orders.findIndex((order, index) =>
-    orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
+    orders.slice(index + 1).some((newer) => findOrderSubject(newer) === findOrderSubject(order)),
   );
   // If all subjects differ, some are tasks, and the oldest order about a task is dropped, so that a pause is never
   // lost.

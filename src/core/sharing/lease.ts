@@ -76,7 +76,7 @@ export function countLanesBefore(place: number, atOnce: number): number {
  * Returns true if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired,
  * and its owner may still run.
  */
-export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
+export function blocksOtherHolder(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
   // GitHub starts an attempt only when the one before has ended, so an earlier attempt's lease does not keep a later
   // one out.
@@ -84,11 +84,11 @@ export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean
   // If the lease begins further in the future than it lasts, one of the two clocks is wrong, and a lane must not wait
   // for that.
   const isPlausible = lease.acquiredAt - lease.durationMs <= now;
-  return isPlausible && now < expiryOf(lease);
+  return isPlausible && now < computeExpiry(lease);
 }
 
 /** Returns the instant at which the lease ends by itself. */
-export function expiryOf(lease: Lease): number {
+export function computeExpiry(lease: Lease): number {
   return lease.acquiredAt + lease.durationMs;
 }
 

@@ -77,7 +77,7 @@ export function stopRequesterOf(state: LaneState, orders: readonly Order[]): str
 }
 
 /** Returns the subject of an order: the newest order on a subject decides, whatever the older ones said. */
-export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): string {
+export function findOrderSubject({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): string {
   switch (kind) {
     case 'pause':
     case 'resume':
@@ -95,7 +95,9 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
 
 /** Returns the newest order on each subject, which supersedes the older ones. */
 export function selectEffectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
-  return orders.filter((order, at) => orders.findLastIndex((one) => subjectOf(one) === subjectOf(order)) === at);
+  return orders.filter(
+    (order, at) => orders.findLastIndex((one) => findOrderSubject(one) === findOrderSubject(order)) === at,
+  );
 }
 
 /**

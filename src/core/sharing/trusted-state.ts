@@ -8,7 +8,7 @@ import { limitWaitingStep, limitStepMemory } from '../pipeline/step-record.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
-import { isBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task.ts';
+import { isTaskBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task.ts';
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
@@ -31,7 +31,7 @@ export function mergeTrustedState(
   recorded: LaneState,
   { now, policy }: { readonly now: number; readonly policy: Allowed },
 ): LaneState {
-  const begun = Object.keys(recorded.tasks).filter((id) => isBegun(progressOf(recorded.tasks, id)));
+  const begun = Object.keys(recorded.tasks).filter((id) => isTaskBegun(progressOf(recorded.tasks, id)));
   const ids = new Set([...Object.keys(stored.tasks), ...begun]);
   return {
     ...stored,

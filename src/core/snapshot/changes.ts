@@ -9,7 +9,14 @@ import {
   finishRecord,
   type LaneRecord,
 } from '../sharing/lane-record.ts';
-import { type Claim, expiryOf, keepsOut, type Lease, type LeaseHolder, runTagOfLane } from '../sharing/lease.ts';
+import {
+  type Claim,
+  computeExpiry,
+  blocksOtherHolder,
+  type Lease,
+  type LeaseHolder,
+  runTagOfLane,
+} from '../sharing/lease.ts';
 import type { OrderGiven } from '../sharing/orders.ts';
 import { nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { toOneLine } from '../text/phrase.ts';
@@ -83,7 +90,7 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
     const leased = withAskedTasks(withRecord(snapshot, asked), named, now);
     return {
       snapshot: budget.kind === 'newer' ? leased : withBudget(leased, reserve(budget.budget), now),
-      message: `${nameOfLane(lane)}: claimed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
+      message: `${nameOfLane(lane)}: claimed by run ${holderOf(lease)} until ${formatInstant(computeExpiry(lease))}`,
       answer: { kind: 'claimed', sequence: record.sequence, problem: budget.kind === 'newer' ? null : budget.problem },
     };
   };
@@ -171,7 +178,7 @@ export function settleSnapshot(
 function describeOutrun({ lease, sequence }: LaneRecord): string {
   return lease === null
     ? `another run saved #${sequence} in the meantime`
-    : `another run has the claim now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
+    : `another run has the claim now (${lease.runUrl || lease.runId}), until ${formatInstant(computeExpiry(lease))} at the latest`;
 }
 
 /** A copy whose sequence is only known when it is written. */
@@ -219,7 +226,7 @@ export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'
 export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): SnapshotChange<boolean> {
   return (snapshot) => {
     const record = parseRecordIn(snapshot, lane);
-    const isFree = record !== null && (record.lease === null || !keepsOut(record.lease, holder, now));
+    const isFree = record !== null && (record.lease === null || !blocksOtherHolder(record.lease, holder, now));
     if (!isFree || !isSameLane(parseLaneIn(seen, lane), parseLaneIn(snapshot, lane)))
       return { snapshot, message: '', answer: false };
     const sequence = record.sequence + 1;
@@ -235,7 +242,7 @@ export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amen
 export function renewLease(lane: LaneId, lease: Lease): SnapshotChange<null> {
   return (snapshot) => ({
     snapshot: withLane(snapshot, lane, (record) => renewRecord(record, lease) ?? record),
-    message: `${nameOfLane(lane)}: claim renewed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
+    message: `${nameOfLane(lane)}: claim renewed by run ${holderOf(lease)} until ${formatInstant(computeExpiry(lease))}`,
     answer: null,
   });
 }
@@ -281,7 +288,7 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
  * Returns true if a run may still hold its claim after a change could not be written. The claim is certainly gone if
  * the last snapshot shows none, and never existed if the store does not support claims.
  */
-export function mayHold(
+export function mayStillHoldClaim(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },
   lane: LaneId,
   runTag: string,

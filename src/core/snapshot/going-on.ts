@@ -1,6 +1,6 @@
 import { withoutUnprovenAnswers } from '../feedback/unproven.ts';
 import { parseState, type LaneState } from '../lane/state/state.ts';
-import { keepsOut, type LeaseHolder } from '../sharing/lease.ts';
+import { blocksOtherHolder, type LeaseHolder } from '../sharing/lease.ts';
 import { reopenWaiting } from '../sharing/waiting-issues.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { isNowAllowed } from '../tasks/preparation.ts';
@@ -24,7 +24,7 @@ export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: Asker): boo
   const parsed = parseLaneIn(snapshot, lane);
   if (!isIssueTask(lane) || parsed.kind !== 'record') return false;
   const { lease, goesOn: reason, restsAt, sequence, document } = parsed.record;
-  if (lease !== null && keepsOut(lease, asker, asker.now)) return false;
+  if (lease !== null && blocksOtherHolder(lease, asker, asker.now)) return false;
   if (reason !== null || restsAt === sequence) return reason !== null;
   const state = document === null ? null : parseState(document, lane);
   return lease !== null || (state?.kind === 'state' && isUnfinished(state.state, asker.allowed));

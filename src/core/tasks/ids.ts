@@ -175,7 +175,7 @@ const MAX_WAIT_MS = DAY_MS;
  * Returns the instant at which a stuck task has another turn: after the cooldown, doubled each time; null if it is not
  * stuck.
  */
-export function nextTurnOf({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
+export function computeNextTurn({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
   if (state !== 'stuck' || setAside === null) return null;
   const doublings = Math.min(30, Math.max(0, setAside.times - 1));
   return setAside.at + Math.min(cooldownMs * 2 ** doublings, MAX_WAIT_MS);
@@ -188,7 +188,7 @@ export function reopenDueTasks(
   now: number,
 ): Readonly<Record<TaskId, TaskProgress>> {
   const woken = Object.entries(tasks).flatMap(([id, progress]) => {
-    const turn = nextTurnOf(progress, cooldownMs);
+    const turn = computeNextTurn(progress, cooldownMs);
     // No wait is that long, so the clock of a machine was wrong and the task is due.
     const isDue = turn !== null && (turn <= now || isTooFarAhead(turn - MAX_WAIT_MS, now));
     return !isDue ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];

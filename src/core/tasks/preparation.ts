@@ -8,7 +8,7 @@ import { titleOfIssue, type IssueText } from './issue-task.ts';
 import { progressOf, resetProgress, listTasksWithinReach, withChangedTasks } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import {
-  isBegun,
+  isTaskBegun,
   issueOfTask,
   isSettled,
   isStuck,
@@ -155,7 +155,7 @@ function withApprovals(
   hashOf: (text: IssueText) => string,
 ): LaneState['tasks'] {
   const listed = new Set(tasks.map(({ id }) => id));
-  const known = Object.entries(state.tasks).filter(([id, task]) => listed.has(id) || isBegun(task));
+  const known = Object.entries(state.tasks).filter(([id, task]) => listed.has(id) || isTaskBegun(task));
   const given = [...approved]
     .filter(([id]) => workable.has(id) || (Object.hasOwn(state.tasks, id) && state.tasks[id]?.approval === undefined))
     .map(([id, { text, by, at }]) => {

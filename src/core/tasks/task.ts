@@ -175,7 +175,7 @@ export function isFinished({ state }: Pick<TaskProgress, 'state'>): boolean {
 }
 
 /** Returns true if a run of any lane began the task. */
-export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
+export function isTaskBegun({ state, attempts, answer }: TaskProgress): boolean {
   return state !== 'todo' || attempts > 0 || answer !== undefined;
 }
 
@@ -249,7 +249,7 @@ function nameOfSubject(on: FeedbackSubject): string {
 export type ListedTask = Task & { readonly source: Exclude<TaskSource, { kind: 'feedback' }> };
 
 /** Returns true if the lane was made for the task, so that people see it in its list of tasks. */
-export function isListed(task: Task): task is ListedTask {
+export function isListedTask(task: Task): task is ListedTask {
   return task.source.kind !== 'feedback';
 }
 

@@ -57,7 +57,7 @@ const MAX_STALE = 20;
  * Orders the open pull requests: first those that can be merged, by the number of their conflicts with the others and
  * then by age. `compared` is null if git could not compare them; `base` is the branch that runs merge.
  */
-export function trainOf(
+export function orderMergeTrain(
   open: readonly WaitingPullRequest[],
   compared: readonly ComparedPull[] | null,
   base: string,

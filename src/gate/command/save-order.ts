@@ -5,7 +5,7 @@ import {
   applyOrders,
   type OrderGiven,
   type OrderKind,
-  subjectOf,
+  findOrderSubject,
   listTasksToRetry,
 } from '../../core/sharing/orders.ts';
 import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
@@ -69,7 +69,8 @@ function wasGiven({ config, context }: GateDeps, { restored }: KeptLane, given: 
   if (context.runAttempt === 1) return false;
   const orders = restored !== null && 'orders' in restored ? restored.orders : [];
   return (
-    config.stateStore === 'cache' || orders.some((one) => one.run === given.run && subjectOf(one) === subjectOf(given))
+    config.stateStore === 'cache' ||
+    orders.some((one) => one.run === given.run && findOrderSubject(one) === findOrderSubject(given))
   );
 }
 

@@ -19,11 +19,11 @@ import {
   computeMaxLeaseMs,
   computeMaxStartMs,
   countLanesBefore,
-  expiryOf,
+  computeExpiry,
   type Lease,
 } from '../../core/sharing/lease.ts';
 import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
-import { changeUsage, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
+import { changeUsage, mayStillHoldClaim, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { parseBudgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -200,7 +200,7 @@ export async function releaseLane(
 ): Promise<Released> {
   const now = clock.now();
   const updated = await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused, now }));
-  return updated.kind === 'updated' || !mayHold(updated, lane, run.runTag)
+  return updated.kind === 'updated' || !mayStillHoldClaim(updated, lane, run.runTag)
     ? { kind: 'free' }
     : { kind: 'claimed', why: updated.why };
 }
@@ -210,7 +210,7 @@ export function outcomeOfHeldLane(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
     reason: 'another_run',
-    message: `Another run is working on ${nameOfLane(lane)}: ${lease.runUrl || lease.runId}. If it was killed, its claim ends at ${formatInstant(expiryOf(lease))} at the latest.`,
+    message: `Another run is working on ${nameOfLane(lane)}: ${lease.runUrl || lease.runId}. If it was killed, its claim ends at ${formatInstant(computeExpiry(lease))} at the latest.`,
   };
 }
 

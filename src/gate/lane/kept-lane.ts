@@ -1,4 +1,4 @@
-import { holdOf } from '../../core/feedback/pull-request-now.ts';
+import { findPushHold } from '../../core/feedback/pull-request-now.ts';
 import { hasWorkLeft as goesOnByItself } from '../../core/snapshot/going-on.ts';
 import { toIssueLane, type LaneId, nameOfLane } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
@@ -95,7 +95,7 @@ export function notesOf(
 export const unreadFeedback = { warnings: [], checks: null, standing: null };
 
 function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): RunNotes['held'] {
-  const hold = standing === null ? null : holdOf(standing);
+  const hold = standing === null ? null : findPushHold(standing);
   return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
 }
 

@@ -3,7 +3,7 @@ import { type ChosenLanes, chooseLanes, type LaneFiles } from '../../core/parall
 import { findSymbols } from '../../core/parallel/definitions.ts';
 import { type FileHistory, indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
 import { findConflictingBranch } from '../../core/refusals/refusal.ts';
-import { keepsOut } from '../../core/sharing/lease.ts';
+import { blocksOtherHolder } from '../../core/sharing/lease.ts';
 import { parseRecordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { toIssueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../../core/tasks/ids.ts';
 import { isEligible, progressOf } from '../../core/tasks/queue.ts';
@@ -144,7 +144,7 @@ function busyIssues(
 ): readonly Issue[] {
   return issues.filter(({ number }) => {
     const lease = parseRecordIn(snapshot, toIssueLane(number))?.lease ?? null;
-    return lease !== null && keepsOut(lease, { runTag, ...context }, clock.now());
+    return lease !== null && blocksOtherHolder(lease, { runTag, ...context }, clock.now());
   });
 }
 

@@ -12,8 +12,8 @@ import {
   takeOverReservations,
   sumWindows,
 } from '../../core/sharing/budget.ts';
-import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
-import { applyOrders, type Order, subjectOf } from '../../core/sharing/orders.ts';
+import { blocksOtherHolder, type Lease } from '../../core/sharing/lease.ts';
+import { applyOrders, type Order, findOrderSubject } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { changeUsage } from '../../core/snapshot/changes.ts';
 import { listLaneAnswers, parseBudgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
@@ -141,7 +141,7 @@ export function judgeLane(
   const { lane, expected, elsewhere, deps } = request;
   const now = deps.clock.now();
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
-  const isClaimed = lease !== null && keepsOut(lease, { runTag: deps.runTag, ...deps.context }, now);
+  const isClaimed = lease !== null && blocksOtherHolder(lease, { runTag: deps.runTag, ...deps.context }, now);
   const found =
     restored === null
       ? newLane(createInitialState(lane, now), 'not kept (state-store: none)', [])
@@ -176,7 +176,7 @@ export function judgeLane(
 function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
   const paused = applyOrders(
     state,
-    orders.filter((order) => subjectOf(order) === 'pause'),
+    orders.filter((order) => findOrderSubject(order) === 'pause'),
   );
   return { ...paused, ordersApplied: Math.max(paused.ordersApplied, ...orders.map(({ number }) => number)) };
 }

@@ -1,7 +1,7 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { isLaneId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { type ComparedPull, type Train, trainOf } from '../../core/train/train.ts';
+import { type ComparedPull, type Train, orderMergeTrain } from '../../core/train/train.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
@@ -45,7 +45,7 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
     const asksForBase = open.some((one) => one.isBehind || one.mustBeCurrent || one.mergeable === 'conflicting');
     const base = asksForBase ? await baseBranchOf(deps) : (open[0]?.baseBranch ?? '');
-    return { open, train: { ...trainOf(open, known, base), closed: listed.closed }, warnings: [] };
+    return { open, train: { ...orderMergeTrain(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const why = `The open pull requests could not be read: ${completeSentence(error.message)}`;

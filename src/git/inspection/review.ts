@@ -7,7 +7,7 @@ import {
   listChangesOutside,
   type LookAt,
   listLookAtFirst,
-  joinLookAt,
+  combineLookAt,
   type ReviewedChange,
 } from '../../core/review/look-at.ts';
 import { isGenerated, mayHoldTests, readsTexts, selectToRead } from '../../core/review/test-files.ts';
@@ -211,7 +211,7 @@ export async function lookAtOf(
     })),
   );
   const outside = changes.map(({ path }) => decodeGitName(path)).filter((path) => !isInFolder(folder, path));
-  return joinLookAt(found, listChangesOutside(folder, outside));
+  return combineLookAt(found, listChangesOutside(folder, outside));
 }
 
 function bare({ path, oldId, newId }: PathChange): Pick<ReviewedChange, 'path' | 'kind'> {

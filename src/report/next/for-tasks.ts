@@ -2,7 +2,14 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import { parseLeftOutReason } from '../../core/review/left-out.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import { isHashedId } from '../../core/tasks/ids.ts';
-import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
+import {
+  issueOfTask,
+  isListedTask,
+  isStuck,
+  markingFileOf,
+  type Task,
+  type TaskProgress,
+} from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { listAllTasks, isQueue, listIterationsOn, laneOf, pickVerification } from '../facts.ts';
 import { namesOfAwaited, sourcesOf } from '../sentences/waiting.ts';
@@ -87,7 +94,7 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
  * retries all that failed or is blocked.
  */
 function readableRetry(task: Task): 'retry' | `retry ${string}` {
-  const name = issueOfTask(task) ?? (isListed(task) && !isHashedId(task.id) ? task.id : null);
+  const name = issueOfTask(task) ?? (isListedTask(task) && !isHashedId(task.id) ? task.id : null);
   return name === null ? 'retry' : `retry ${String(name)}`;
 }
 
@@ -103,8 +110,8 @@ export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   }
   const [one, ...others] = stuck;
   if (one !== undefined && others.length === 0) return suggestForTask(one, report);
-  const worked = stuck.filter(({ task, progress }) => isListed(task) && markingFileOf(task, progress) === null);
-  const isAsked = stuck.some(({ task }) => !isListed(task));
+  const worked = stuck.filter(({ task, progress }) => isListedTask(task) && markingFileOf(task, progress) === null);
+  const isAsked = stuck.some(({ task }) => !isListedTask(task));
   const threads = threadsOfAll(stuck, report);
   const retry = createCommandStep('retry', threads, threads.length === 0);
   // Tasks that were never tried in this run have no known problem, so only advise a retry.
@@ -227,7 +234,7 @@ function threadsOf(task: Task, report: RunReport): readonly string[] {
  * Returns the threads for a retry of all tasks that failed or are blocked; empty if they can only be retried by hand.
  */
 function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly string[] {
-  if (stuck.some(({ task }) => !isListed(task))) return ['the pull request'];
+  if (stuck.some(({ task }) => !isListedTask(task))) return ['the pull request'];
   if (!isQueue(report)) return ['the issue'];
   if ((laneOf(report)?.pullRequest ?? null) !== null) return ['the pull request'];
   return stuck.every(({ task }) => issueOfTask(task) !== null) ? ['its issue'] : [];

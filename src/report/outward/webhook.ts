@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shareOf } from '../../core/lane/change.ts';
+import { findTaskShare } from '../../core/lane/change.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { markerOf, type Need, notificationKinds } from '../../core/people/notifications.ts';
 import { nameOfTaskId } from '../../core/tasks/ids.ts';
@@ -70,7 +70,7 @@ export function buildWebhookMessage(
 function describeNeed({ kind, about }: Need, { report, change }: About): WebhookMessage['needs'][number] {
   const one = listAllTasks(report).find(({ task }) => task.id === about);
   const text = one === undefined ? renderHeadline(report, 'log') : renderWords(describeTaskTrouble(one), 'log');
-  const { question } = shareOf(change, about);
+  const { question } = findTaskShare(change, about);
   return {
     ...{ kind, about },
     text: kind === 'needs_approval' ? `${nameOfTaskId(about)} waits for approval of its changed text` : text,

@@ -8,7 +8,7 @@ import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
 import { isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { isBegun, isFinished, computeShownProgress, type TaskState } from '../../core/tasks/task.ts';
+import { isTaskBegun, isFinished, computeShownProgress, type TaskState } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { listStoredRequests } from '../sentences/feedback.ts';
 import { computeBranchCost } from '../sentences/spend.ts';
@@ -125,7 +125,7 @@ function overviewLaneOf(
   const worked = Object.keys(state.tasks).filter(
     (id) =>
       !isFeedback(id) &&
-      isBegun(progressOf(state.tasks, id)) &&
+      isTaskBegun(progressOf(state.tasks, id)) &&
       (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
   // An answered request no longer waits, so leave it out.

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../../core/policy.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
-import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
+import { computeExpiry, blocksOtherHolder, type Lease } from '../../core/sharing/lease.ts';
 import { selectEffectiveOrders, listOpenOrders, type Order } from '../../core/sharing/orders.ts';
 import { issueOfId, type LaneId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { isSettled, isStuck, type ShownProgress, taskStates } from '../../core/tasks/task.ts';
@@ -153,8 +153,8 @@ function laneWaits(facts: LaneFacts): readonly LaneWait[] {
   const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');
   const ordered = selectEffectiveOrders(listOpenOrders(stored, orders));
   return [
-    ...(lease !== null && keepsOut(lease, nobody, now)
-      ? [wait('run', lease.runUrl || `run ${lease.runId}`, expiryOf(lease))]
+    ...(lease !== null && blocksOtherHolder(lease, nobody, now)
+      ? [wait('run', lease.runUrl || `run ${lease.runId}`, computeExpiry(lease))]
       : []),
     ...(pause === null ? [] : [wait('pause', pause.by, null)]),
     ...(circuit.kind === 'open' ? [wait('circuit', circuit.reason, circuit.openedAt + cooldownMs)] : []),

@@ -1,13 +1,13 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
-import { shareOf, type BranchChange, type TaskShare } from '../../core/lane/change.ts';
+import { findTaskShare, type BranchChange, type TaskShare } from '../../core/lane/change.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
-import { issueOfId, nameOfTaskId, type TaskId, nextTurnOf } from '../../core/tasks/ids.ts';
+import { issueOfId, nameOfTaskId, type TaskId, computeNextTurn } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { isListed, markingFileOf } from '../../core/tasks/task.ts';
+import { isListedTask, markingFileOf } from '../../core/tasks/task.ts';
 import { namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -152,7 +152,7 @@ function stopWords(notification: NotificationText): readonly string[] {
       ...(task === undefined || renderHeadline(report, 'markdown').includes(renderTaskLink(task))
         ? []
         : [`It stopped on ${renderTaskLink(task)} “${renderText(task.title, 120)}”.`]),
-      ...ownWords(shareOf(change, id)),
+      ...ownWords(findTaskShare(change, id)),
     ];
   });
 }
@@ -188,7 +188,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
   const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
     `**${capitalizeFirst(renderWords([...describeTaskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
-    ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
+    ...ownWords(isListedTask(task) ? findTaskShare(change, task.id) : one.share),
     `**Next:** ${renderSteps(suggestForTask(one, report), 'markdown')}`,
   ].join('\n\n');
 }
@@ -210,7 +210,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
     case 'failed':
       return `\`${policyInputs.maxIterationsPerTask.name}\` allows no more.`;
     default: {
-      const turn = nextTurnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
+      const turn = computeNextTurn(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       return `${progress.reason === 'output_decline' ? "The agent's answers shrank. " : ''}Other tasks go first.${again}`;
     }

@@ -4,7 +4,7 @@ import { measureUsageAt } from '../../core/lane/windows.ts';
 import { type RunStatus, buildLocalStatus } from '../../core/local/status-document.ts';
 import type { Policy } from '../../core/policy.ts';
 import { countTasks } from '../../core/tasks/queue.ts';
-import { isListed, nameOfTask, type Task } from '../../core/tasks/task.ts';
+import { isListedTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { Work } from '../../handover/intake.ts';
@@ -85,7 +85,7 @@ interface KnownNow extends Pick<RunStatus, 'tasks' | 'circuit'> {
 function knownNowOf({ tasks, state }: NonNullable<LocalRunState['work']>, { policy, now }: LocalRunState): KnownNow {
   const { hour, day } = measureUsageAt(state.windows, now);
   return {
-    tasks: countTasks(tasks.filter(isListed), state.tasks),
+    tasks: countTasks(tasks.filter(isListedTask), state.tasks),
     circuit: viewCircuit(state.circuit, policy.circuit, now).kind,
     calls: hour?.calls ?? 0,
     costOfDay: day?.costUsd ?? 0,

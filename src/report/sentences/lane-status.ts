@@ -5,7 +5,7 @@ import { withoutUnprovenAnswers } from '../../core/feedback/unproven.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { BranchChange } from '../../core/lane/change.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { expiryOf } from '../../core/sharing/lease.ts';
+import { computeExpiry } from '../../core/sharing/lease.ts';
 import { nameOfLane, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
@@ -106,7 +106,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(claimedBy === null
       ? []
       : [
-          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause && view.jobs === 'one' ? `; a pause lets it continue, ${renderCommand('stop', style.target)} ends it after its iteration` : ''}`,
+          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(computeExpiry(claimedBy), now)} at the latest${state?.pause && view.jobs === 'one' ? `; a pause lets it continue, ${renderCommand('stop', style.target)} ends it after its iteration` : ''}`,
         ]),
     ...(state?.pause
       ? [

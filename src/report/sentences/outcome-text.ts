@@ -1,7 +1,7 @@
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
-import { isListed, nameOfTask } from '../../core/tasks/task.ts';
+import { isListedTask, nameOfTask } from '../../core/tasks/task.ts';
 import { cutText, capLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -311,7 +311,7 @@ function blockedTasks(tasks: readonly TaskReport[]): string {
   if (named !== null) return quoteWordsOn(named);
   const waiting = [...describeStuckTasks(tasks), ...describeObstacles(tasks)];
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
-  const done = tasks.filter(({ task, progress }) => isListed(task) && progress.state === 'done').length;
+  const done = tasks.filter(({ task, progress }) => isListedTask(task) && progress.state === 'done').length;
   return [
     `${formatCount(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,
     ...capLines(waiting, SHOWN_WAITING).map((line) => `- ${line}`),

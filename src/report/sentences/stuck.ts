@@ -1,7 +1,7 @@
 import { isLeftOutByRun, nameWithheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
-import { nextTurnOf } from '../../core/tasks/ids.ts';
+import { computeNextTurn } from '../../core/tasks/ids.ts';
 import { formatInstantFrom } from '../format.ts';
 import { renderCode, renderCodeElement, renderFence, renderProse, renderText } from '../markdown.ts';
 import { describeIterationResult } from '../pages/progress.ts';
@@ -71,7 +71,7 @@ function opening(one: TaskReport, report: RunReport): string {
     if (progress.state === 'failed')
       return policy === null ? '' : `\`${policyInputs.maxIterationsPerTask.name}\` is ${policy.maxIterationsPerTask}.`;
     if (progress.state === 'stuck') {
-      const turn = nextTurnOf(progress, policy?.circuit.cooldownMs ?? 0);
+      const turn = computeNextTurn(progress, policy?.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       return `Other tasks go first.${again}`;
     }

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../core/outcome.ts';
-import { isListed, isStuck, markingFileOf, type Task } from '../../core/tasks/task.ts';
+import { isListedTask, isStuck, markingFileOf, type Task } from '../../core/tasks/task.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { listAllTasks, iterationsOf, laneOf, settingOf } from '../facts.ts';
@@ -98,7 +98,7 @@ function stoppedOn(report: RunReport): Task | null {
 
 /** Names a task in a headline: by its number, or by its title if the name is a place in a file. */
 function nameIn(task: Task): string | Task {
-  return task.source.kind === 'issue' || !isListed(task) || task.source.kind === 'prompt'
+  return task.source.kind === 'issue' || !isListedTask(task) || task.source.kind === 'prompt'
     ? task
     : `“${toOneLine(task.title, 60).replaceAll('`', "'")}”`;
 }

@@ -1,5 +1,12 @@
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { isListed, isSettled, isStuck, markingFileOf, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import {
+  isListedTask,
+  isSettled,
+  isStuck,
+  markingFileOf,
+  nameOfTask,
+  type TaskObstacle,
+} from '../../core/tasks/task.ts';
 import { cutText, joinNames, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { iterationsOf, laneOf, settingOf } from '../facts.ts';
@@ -130,7 +137,7 @@ function awaitedBy({ dependsOn }: TaskReport['task'], tasks: readonly TaskReport
 function nameAndTitle({ task }: TaskReport): string {
   // The title of such a task gives the place of the request, and ends in the words of the person who asked, so the name
   // adds nothing.
-  if (!isListed(task)) return quiet(task.title).replace(/[.:;,!?…]+$/, '');
+  if (!isListedTask(task)) return quiet(task.title).replace(/[.:;,!?…]+$/, '');
   return `${quiet(nameOfTask(task))} (${quiet(task.title)})`;
 }
 

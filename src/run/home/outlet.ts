@@ -1,5 +1,5 @@
 import { endRun } from '../../core/lane/settle/settle.ts';
-import { loseProgress, recordPublished } from '../../core/lane/settle/settle-published.ts';
+import { discountProgress, recordPublished } from '../../core/lane/settle/settle-published.ts';
 import { leaseOf } from '../../config/config.ts';
 import { advanceInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
 import { hasAnySession } from '../../core/lane/session.ts';
@@ -134,7 +134,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   }
 
   function withoutProgress({ state, journal }: Work, now: number): LaneState {
-    return loseProgress(
+    return discountProgress(
       { before: lastPublished.state, after: state, iterations: journal.length - lastPublished.iterations },
       config.policy,
       now,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_USAGE_WAIT_MS } from '../../../src/core/agents/providers.ts';
-import { expiryOf } from '../../../src/core/sharing/lease.ts';
+import { computeExpiry } from '../../../src/core/sharing/lease.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -150,5 +150,5 @@ describe("on-limit: wait at home, where waiting does not count towards the run's
 function claimEnds(project: Project): number {
   const { lease } = storedRecord(project);
   if (lease === null) throw new Error('The lane is not claimed.');
-  return expiryOf(lease);
+  return computeExpiry(lease);
 }

@@ -3,7 +3,7 @@ import type { IsolationFacts } from '../../../src/core/isolation/probe.ts';
 import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { withChangedTasks } from '../../../src/core/tasks/queue.ts';
-import { isBegun } from '../../../src/core/tasks/task.ts';
+import { isTaskBegun } from '../../../src/core/tasks/task.ts';
 import { DAY_MS } from '../../../src/core/countdown.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
@@ -153,7 +153,7 @@ describe('the parcel is not published', () => {
     // The gate creates the branch, and it is removed because nothing was published.
     expect([...project.origin.branches.keys()]).toEqual(['main']);
     expect(project.forge.pulls).toEqual([]);
-    expect(Object.values(savedState(project).tasks).filter(isBegun)).toEqual([]);
+    expect(Object.values(savedState(project).tasks).filter(isTaskBegun)).toEqual([]);
     expect(everything(project)).not.toContain(LIE);
   });
 

@@ -1,6 +1,6 @@
 import { isFeedback } from '../../../src/core/feedback/subject.ts';
 import { sumWindows } from '../../../src/core/sharing/budget.ts';
-import { expiryOf, type Lease } from '../../../src/core/sharing/lease.ts';
+import { computeExpiry, type Lease } from '../../../src/core/sharing/lease.ts';
 import { parseState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import type { Work } from '../../../src/handover/intake.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
@@ -364,7 +364,7 @@ function problemsOfEnd({ lane }: Scenario, project: Project): readonly string[] 
 /** Returns the unexpired lease on the scenario's lane, or null. */
 export function leaseOn({ lane: id }: Scenario, project: Project): Lease | null {
   const { lease } = storedRecord(project, id);
-  return lease !== null && project.clock.now() < expiryOf(lease) ? lease : null;
+  return lease !== null && project.clock.now() < computeExpiry(lease) ? lease : null;
 }
 
 /** Returns people's orders for the scenario's lane. */

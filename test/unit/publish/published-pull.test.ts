@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noChange, noShare } from '../../../src/core/lane/change.ts';
+import { noChange, EMPTY_SHARE } from '../../../src/core/lane/change.ts';
 import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { emptySnapshot } from '../../../src/core/snapshot/snapshot.ts';
 import { MAX_TASKS_OF_PULL, listStoredPulls, withPublishedPull } from '../../../src/core/snapshot/stored-pull.ts';
@@ -11,7 +11,7 @@ import { publishedPullOf } from '../../../src/handover/published-pull.ts';
 import { noon, policy, task } from '../core/core-fixtures.ts';
 
 const ISSUE = { body: '', url: '', blockedBy: 0, openSubIssues: 0 };
-const share = { ...noShare, iterations: 3, costUsd: 1.5, agents: ['codex', 'claude'] } as const;
+const share = { ...EMPTY_SHARE, iterations: 3, costUsd: 1.5, agents: ['codex', 'claude'] } as const;
 const approval = { text: 'a', by: 'ann', at: noon - 1 };
 
 function workOn(tasks: Work['tasks'], own: Partial<LaneState>): Work {

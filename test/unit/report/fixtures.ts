@@ -1,6 +1,6 @@
 import { noFeedback } from '../../../src/core/feedback/memory.ts';
 import type { TrainPull } from '../../../src/core/train/train.ts';
-import { noChange, noShare, type BranchChange, type TaskShare } from '../../../src/core/lane/change.ts';
+import { noChange, EMPTY_SHARE, type BranchChange, type TaskShare } from '../../../src/core/lane/change.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
 import type { JournalEntry } from '../../../src/core/journal/journal.ts';
@@ -35,7 +35,7 @@ export function taskReport(
   const url = `${REPOSITORY}/issues/${number}`;
   return {
     task: task(number, { title, body: '', source: { kind: 'issue', number, url, labels: [] }, priority: 2 }),
-    share: noShare,
+    share: EMPTY_SHARE,
     asked: null,
     progress: {
       state: 'todo',

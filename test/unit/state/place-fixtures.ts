@@ -8,7 +8,7 @@ import { createLaneRecord, type LaneRecord } from '../../../src/core/sharing/lan
 import {
   advanceInSnapshot,
   claimInSnapshot,
-  mayHold,
+  mayStillHoldClaim,
   orderInSnapshot,
   releaseInSnapshot,
   renewLease,
@@ -193,7 +193,7 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
     },
     release: async (lane) => {
       const updated = await state.update(releaseInSnapshot(lane, { holder: lease(), isUnused: true, now: now() }));
-      if (updated.kind === 'updated' || !mayHold(updated, lane, runTag)) return { kind: 'free' };
+      if (updated.kind === 'updated' || !mayStillHoldClaim(updated, lane, runTag)) return { kind: 'free' };
       return { kind: 'claimed', why: updated.why };
     },
     order: async (lane, given) => {

@@ -81,7 +81,7 @@ export function mergePieces(line: Line): Line {
 }
 
 /** Puts parts on as few lines as possible, with a gap between them. */
-export function flowParts(parts: readonly Line[], columns: number, gap = createPiece('  ')): readonly Line[] {
+export function wrapParts(parts: readonly Line[], columns: number, gap = createPiece('  ')): readonly Line[] {
   const lines: Line[] = [];
   for (const part of parts) {
     const last = lines.at(-1);
@@ -94,7 +94,7 @@ export function flowParts(parts: readonly Line[], columns: number, gap = createP
 
 /** Breaks a sentence into lines between its words. */
 export function wrapSentence(text: string, columns: number, look: TextStyle): readonly Line[] {
-  return flowParts(
+  return wrapParts(
     text.split(' ').map((word) => [createPiece(word, look)]),
     columns,
     createPiece(' ', look),

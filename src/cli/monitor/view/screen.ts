@@ -15,7 +15,7 @@ import {
 import type { LocalPicture, Picture } from '../monitor-schema.ts';
 import {
   fitLine,
-  flowParts,
+  wrapParts,
   type Line,
   type TextStyle,
   mergePieces,
@@ -114,7 +114,7 @@ function factLines({ name, parts, gap, clock }: RunFact, columns: number): reado
   const isNarrow = columns < NARROW_COLUMNS;
   const label = isNarrow ? [createPiece(`${name} `, 'faint')] : padLine([createPiece(name, 'faint')], NAME_COLUMNS);
   const room = columns - widthOf(label);
-  const lines = flowParts(clock === null ? parts : [...parts, clock], Math.max(1, room), gap);
+  const lines = wrapParts(clock === null ? parts : [...parts, clock], Math.max(1, room), gap);
   return lines.map((line, index) => [...(index === 0 ? label : [createPiece(' '.repeat(widthOf(label)))]), ...line]);
 }
 
@@ -162,7 +162,7 @@ function allBody(picture: Picture, size: Size, session: ScreenState | null, now:
 }
 
 function footerOf(picture: Picture, session: ScreenState, { columns, rows }: Size): readonly Line[] {
-  const keys = flowParts(keysOf(picture, session), columns).slice(0, 1);
+  const keys = wrapParts(keysOf(picture, session), columns).slice(0, 1);
   const text =
     session.asking !== null
       ? wrapSentence(session.asking.question, columns, 'strong')
@@ -264,7 +264,7 @@ function renderRowDetails(row: Row, columns: number, now: number): readonly Line
   return [
     ...(pullRequest === null
       ? []
-      : flowParts([[createPiece(pullRequest.title ?? ''), createPiece(` ${pullRequest.url}`, 'faint')]], columns)),
+      : wrapParts([[createPiece(pullRequest.title ?? ''), createPiece(` ${pullRequest.url}`, 'faint')]], columns)),
     ...waits
       .filter(({ task }) => task === null)
       .flatMap((wait) => wrapSentence(describeLaneWait(wait, now), columns, 'warning')),

@@ -41,7 +41,7 @@ export function recordPush(
  * Returns the state after a run whose commits did not reach the remote. Calls and attempts stay counted, but no
  * iteration counts as progress; otherwise a lane whose pushes are always refused would never stop.
  */
-export function loseProgress(
+export function discountProgress(
   run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
   policy: Policy,
   now: number,
@@ -66,7 +66,7 @@ export function loseProgress(
 }
 
 /** Returns the state after a machine failure cut off an iteration; the attempt is not counted for its task. */
-export function loseIteration(state: LaneState, policy: Policy, now: number): LaneState {
+export function undoIterationCount(state: LaneState, policy: Policy, now: number): LaneState {
   const current = state.currentTask === null ? [] : [state.currentTask];
   const refunded = withChangedTasks(state.tasks, current, (known) => ({
     ...known,

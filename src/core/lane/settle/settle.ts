@@ -18,7 +18,7 @@ import { type SetAsideReason, computeProgressAfter, stepAside } from '../../task
 import type { TaskProgress } from '../../tasks/task.ts';
 import { listWithheldLines } from '../../review/left-out-groups.ts';
 import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/compare-failures.ts';
-import { holdForBase } from '../verification.ts';
+import { stopForRedBase } from '../verification.ts';
 import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
 import { bookCall, bookUsage, type CallUsage } from '../ledger.ts';
@@ -154,7 +154,7 @@ export function settleIteration(
     (next) => settlePark(next, facts, policy, now),
     (next) =>
       judgement.verdict.baseIsRed
-        ? holdForBase(next)
+        ? stopForRedBase(next)
         : { ...next, redBase: withFixedFailures(next.redBase, facts.evidence.verification) },
     (next) =>
       failed?.times === TIMES_TO_DOUBT_BASE && next.redBase === null ? { ...next, baseVerification: null } : next,

@@ -1,7 +1,7 @@
 import { withoutWords } from '../../feedback/memory.ts';
 import { hasAnySession } from '../session.ts';
 import { progressOf, withChangedTasks } from '../../tasks/queue.ts';
-import { isBegun } from '../../tasks/task.ts';
+import { isTaskBegun } from '../../tasks/task.ts';
 import type { LaneState } from './state.ts';
 
 /**
@@ -43,7 +43,7 @@ export function selectSignedParts(state: LaneState, signed: boolean): CachedStat
   const known = Object.entries(state.tasks).map(([id, task]) => {
     return [id, { ...task, approval: undefined, retried: signed ? task.retried : undefined }] as const;
   });
-  const tasks = Object.fromEntries(known.filter(([, task]) => isBegun(task) || task.retried));
+  const tasks = Object.fromEntries(known.filter(([, task]) => isTaskBegun(task) || task.retried));
   const asked: LaneState = { ...state, tasks };
   return {
     state: signed

@@ -1,7 +1,7 @@
 import { keepNewestItems, withShorterWords } from '../../feedback/memory.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { untouchedProgress, withChangedTasks } from '../../tasks/queue.ts';
-import { isBegun, isFinished, isStuck, type TaskProgress } from '../../tasks/task.ts';
+import { isTaskBegun, isFinished, isStuck, type TaskProgress } from '../../tasks/task.ts';
 import { capText, countBytes } from '../../text/phrase.ts';
 import type { BranchChange } from '../change.ts';
 import { MAX_LEDGER_DAYS } from '../ledger.ts';
@@ -65,7 +65,7 @@ function stateText(state: Stored): string {
 
 const prunings: readonly ((state: Stored) => Stored)[] = [
   (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
-  (state) => ({ ...state, tasks: keepTasks(state, (task) => isBegun(task) || isAskedByPerson(task)) }),
+  (state) => ({ ...state, tasks: keepTasks(state, (task) => isTaskBegun(task) || isAskedByPerson(task)) }),
   (state) => ({
     ...state,
     tasks: Object.fromEntries(
@@ -93,10 +93,10 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
     ...state,
     tasks: {
       ...newestEntries(
-        keepTasks(state, (task) => !isBegun(task)),
+        keepTasks(state, (task) => !isTaskBegun(task)),
         50,
       ),
-      ...newestEntries(keepTasks(state, isBegun), 150),
+      ...newestEntries(keepTasks(state, isTaskBegun), 150),
     },
     change: { ...state.change, ...withFewerLeftOut(state.change) },
     notified: state.notified.slice(-50),

@@ -28,12 +28,12 @@ export function claimsTask({
 }
 
 /** Returns true if the task's row in its file is marked as done. */
-export function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
+export function isTaskMarkedDone({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
   return checklist?.current === 'done';
 }
 
 /** Returns true if the task's row was already marked before the iteration. */
-export function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
+export function wasMarkedBefore({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
   return checklist?.current === 'done' && checklist.wasMarked;
 }
 

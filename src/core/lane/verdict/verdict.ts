@@ -19,10 +19,10 @@ import {
   claimsDone,
   claimsEverything,
   claimsTask,
-  isMarked,
+  isTaskMarkedDone,
   type IterationFacts,
   hasMergedBase,
-  wasMarked,
+  wasMarkedBefore,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
 import { discrepanciesOf, type Discrepancy, listPathsStillRefused } from './discrepancies.ts';
@@ -102,19 +102,20 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
   const accepts = holds && (!policy.verifies || verified);
   // The task was marked during an iteration on another task. Without verification, a claim in an iteration on the task
   // itself confirms that mark.
-  const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
+  const confirmed = !policy.verifies && wasMarkedBefore(facts) && claimsDone(analysis);
   const taskDone = isFeedback(facts.task.id)
     ? isAnswered(state, facts, { accepts, passed, nothingToDo: nothingToDo && holds })
     : accepts &&
       !isPromptTask(facts.task.id) &&
       ((nothingToDo && passed) ||
-        (claimsTask(facts) && (hasChangedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
+        (claimsTask(facts) &&
+          (hasChangedSinceStart(state, facts) || (isTaskMarkedDone(facts) && passed) || confirmed)));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
   // A mark in a task file is a claim: it counts as progress only on content that passes.
   const progress =
     changed ||
     hasMergedBase(evidence) ||
-    (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) ||
+    (passed && ((taskDone && isTaskMarkedDone(facts)) || alsoDone.length > 0)) ||
     (taskDone && confirmed);
   const neutral = isNeutral(state, facts);
   const agentFailed = policy.agentFailures === 'apart' && !progress && !taskDone && !neutral && hasFailed(facts);

@@ -1,6 +1,6 @@
 import type { FileTask } from './form/root-plan.ts';
 import { progressOf, untouchedProgress } from '../queue.ts';
-import { isBegun, isFinished, withoutIssue, type Task, type TaskProgress, type TaskState } from '../task.ts';
+import { isTaskBegun, isFinished, withoutIssue, type Task, type TaskProgress, type TaskState } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
@@ -63,7 +63,7 @@ export function mergeFileProgress(
 ): ProgressById {
   const own = new Map<TaskId, TaskProgress>(
     Object.entries(progress).flatMap(([id, known]) => {
-      if (known.retried && !isBegun(known)) return [];
+      if (known.retried && !isTaskBegun(known)) return [];
       const unmarked = allFilesRead || !isFinished(known) ? undefined : known.unmarked;
       return [[id, { ...known, unmarked, retried: undefined }] as const];
     }),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   fitLine,
-  flowParts,
+  wrapParts,
   padLine,
   createPiece,
   spreadParts,
@@ -62,7 +62,7 @@ test('padded fills up to the columns', () => {
 
 test('flow puts parts on as few lines as they fit on', () => {
   const parts = ['one', 'two', 'three', 'a part that is too long'].map((part) => [createPiece(part)]);
-  expect(textOf(flowParts(parts, 10))).toEqual(['one  two', 'three', 'a part th…']);
+  expect(textOf(wrapParts(parts, 10))).toEqual(['one  two', 'three', 'a part th…']);
 });
 
 test('wrapped breaks between words', () => {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { holdOf, joinHolds, type Hold, type ReviewState } from '../../../../src/core/feedback/pull-request-now.ts';
+import {
+  findPushHold,
+  combineHolds,
+  type Hold,
+  type ReviewState,
+} from '../../../../src/core/feedback/pull-request-now.ts';
 import { standing } from './feedback-fixtures.ts';
 
 const approved: Hold = { approvedBy: ['ann'], autoMerge: false, queued: false };
@@ -37,14 +42,14 @@ describe('what holds a head', () => {
     ],
     ['the merge queue', { isQueued: true, decision: 'approved', approvedBy: ['ann'] }, { ...approved, queued: true }],
   ])('%s', (_, change, expected) => {
-    expect(holdOf({ ...standing, ...change })).toEqual(expected);
+    expect(findPushHold({ ...standing, ...change })).toEqual(expected);
   });
 
   test('is remembered with at most 20 approvers, each once', () => {
     const many = Array.from({ length: 30 }, (_none, at) => `person-${String(at)}`);
-    const hold = holdOf({ ...standing, approvedBy: many });
+    const hold = findPushHold({ ...standing, approvedBy: many });
     expect(hold?.approvedBy).toHaveLength(20);
-    const joined = joinHolds(hold, { approvedBy: ['person-0', 'zoe'], autoMerge: true, queued: false });
+    const joined = combineHolds(hold, { approvedBy: ['person-0', 'zoe'], autoMerge: true, queued: false });
     expect(joined.approvedBy).toHaveLength(20);
     expect(joined.approvedBy.at(-1)).toBe('zoe');
     expect(joined.autoMerge).toBe(true);

@@ -13,8 +13,8 @@ import {
   selectSignedParts,
   withSafeParts,
 } from '../../../../src/core/lane/state/cached-state.ts';
-import { loseProgress } from '../../../../src/core/lane/settle/settle-published.ts';
-import { addIteration, noChange, noShare } from '../../../../src/core/lane/change.ts';
+import { discountProgress } from '../../../../src/core/lane/settle/settle-published.ts';
+import { addIteration, noChange, EMPTY_SHARE } from '../../../../src/core/lane/change.ts';
 import { decideNextStep, createRunSoFar } from '../../../../src/core/lane/decide.ts';
 import {
   createInitialState,
@@ -150,7 +150,7 @@ describe('a failed check that this run did not read', () => {
       'blocked (needs_human)',
     ],
   ])('%s', (_, tasks, states, maxTasksPerPr, expected) => {
-    const state = { ...fresh, change: { ...noChange, tasks: { 'issue-1': noShare } }, tasks: states };
+    const state = { ...fresh, change: { ...noChange, tasks: { 'issue-1': EMPTY_SHARE } }, tasks: states };
     const step = decideNextStep({
       state,
       tasks,
@@ -165,7 +165,7 @@ describe('a failed check that this run did not read', () => {
 describe('a pull request that is full', () => {
   const full: LaneState = {
     ...fresh,
-    change: { ...noChange, tasks: { 'issue-1': noShare, 'issue-2': noShare } },
+    change: { ...noChange, tasks: { 'issue-1': EMPTY_SHARE, 'issue-2': EMPTY_SHARE } },
     tasks: { 'issue-1': being('done'), 'issue-2': being('done') },
   };
   const done = [task(1), task(2)];
@@ -199,7 +199,7 @@ describe('a pull request that is full', () => {
 });
 
 test('an iteration that answers is in the totals, and in nothing that the branch holds of tasks', () => {
-  const before = { ...noChange, tasks: { 'issue-1': noShare } };
+  const before = { ...noChange, tasks: { 'issue-1': EMPTY_SHARE } };
   const change = addIteration(before, {
     taskId: 'thread-7',
     title: 'Ada on src/a.js:12',
@@ -291,7 +291,9 @@ describe('the state', () => {
       feedback: { ...noFeedback, items: { 'thread-7': { ...item, ...change } } },
     }));
     if (known === undefined || made === undefined) throw new Error('There are two.');
-    expect(loseProgress({ before: known, after: made, iterations: 1 }, policy, noon).feedback).toEqual(known.feedback);
+    expect(discountProgress({ before: known, after: made, iterations: 1 }, policy, noon).feedback).toEqual(
+      known.feedback,
+    );
   });
 
   test('keeps the rounds of a run that saved it elsewhere', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { createClosedCircuit, noSignals } from '../../../../src/core/lane/circuit.ts';
 import { endRun } from '../../../../src/core/lane/settle/settle.ts';
-import { loseProgress, recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
+import { discountProgress, recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
 import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
@@ -238,7 +238,7 @@ describe('what of an iteration counts', () => {
 describe('a run whose commits did not reach the remote', () => {
   const lose = (before: LaneState, script: readonly Play[], bounds = policy): LaneState => {
     const { state: after, verdicts } = play(script, { state: before, policy: bounds });
-    return loseProgress({ before, after, iterations: verdicts.length }, bounds, noon + HOUR);
+    return discountProgress({ before, after, iterations: verdicts.length }, bounds, noon + HOUR);
   };
   const fresh = createInitialState('queue', noon);
   const made = (count: number): readonly Play[] => Array.from({ length: count }, () => progress({ output: working }));
@@ -343,7 +343,7 @@ describe('a task of a file that is done is remembered as unmarked', () => {
       [before, true],
       [unlisted, undefined],
     ] as const)
-      expect(loseProgress({ before: was, after, iterations: 1 }, policy, noon).tasks['plan-a']?.unmarked).toBe(
+      expect(discountProgress({ before: was, after, iterations: 1 }, policy, noon).tasks['plan-a']?.unmarked).toBe(
         expected,
       );
   });

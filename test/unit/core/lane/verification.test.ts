@@ -11,7 +11,7 @@ import {
   reopenTasks,
   listTasksHeldByOthers,
 } from '../../../../src/core/lane/verification.ts';
-import { noShare } from '../../../../src/core/lane/change.ts';
+import { EMPTY_SHARE } from '../../../../src/core/lane/change.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
 import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -142,7 +142,7 @@ describe('the verification of the published head', () => {
   const passes = (of: LaneState): LaneState => recordHeadVerification(of, { record: passed, finished: [] }, NOW);
   const withShares = (of: LaneState): LaneState => ({
     ...of,
-    change: { ...of.change, tasks: { 'issue-1': noShare, 'issue-2': noShare } },
+    change: { ...of.change, tasks: { 'issue-1': EMPTY_SHARE, 'issue-2': EMPTY_SHARE } },
   });
 
   test('is about the tasks that are finished', () => {

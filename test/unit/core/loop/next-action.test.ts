@@ -12,7 +12,7 @@ import {
 } from '../../../../src/core/loop/next-action.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
-import { CUT_OFF, type Proof } from '../../../../src/core/proof/proof.ts';
+import { UNDECIDED_FOR_TIME, type Proof } from '../../../../src/core/proof/proof.ts';
 import type { Order } from '../../../../src/core/sharing/orders.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon, policy, task } from '../core-fixtures.ts';
@@ -182,13 +182,13 @@ test.each<[string, Change, object]>([
   ],
   [
     '… and a run that was ended has left its proof',
-    { state: { ...withShares(finished, ['issue-1'], CUT_OFF), headVerification: passed }, policy: verifies },
+    { state: { ...withShares(finished, ['issue-1'], UNDECIDED_FOR_TIME), headVerification: passed }, policy: verifies },
     { kind: 'verify-head', finished: ['issue-1'] },
   ],
   [
     '… and a run that was complete had no time for its proof',
     {
-      state: { ...withShares(finished, ['issue-1'], CUT_OFF), headVerification: passed, lastRun: complete },
+      state: { ...withShares(finished, ['issue-1'], UNDECIDED_FOR_TIME), headVerification: passed, lastRun: complete },
       policy: verifies,
     },
     ends({ kind: 'complete' }),

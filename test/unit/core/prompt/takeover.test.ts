@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { noShare, type TaskShare } from '../../../../src/core/lane/change.ts';
+import { EMPTY_SHARE, type TaskShare } from '../../../../src/core/lane/change.ts';
 import { composePrompt } from '../../../../src/core/prompt/prompt.ts';
 import { describeTakeover, MAX_TAKEOVER_CHARS } from '../../../../src/core/prompt/diagnosis.ts';
 import { entry } from '../../report/fixtures.ts';
 import { promptParts } from '../core-fixtures.ts';
 
 const share: TaskShare = {
-  ...noShare,
+  ...EMPTY_SHARE,
   iterations: 2,
   agents: ['codex', 'claude'],
   summary: 'Added the flag, not its test.',
@@ -25,7 +25,7 @@ describe('the work of another agent', () => {
 
   test.each([
     ['of its own work', 'claude' as const, share],
-    ['of a task that nobody worked on', 'codex' as const, noShare],
+    ['of a task that nobody worked on', 'codex' as const, EMPTY_SHARE],
   ])('is not said %s', (_, agent, of) => {
     expect(describeTakeover(agent, { taskId: 'issue-12', entries: [], share: of })).toBeNull();
   });

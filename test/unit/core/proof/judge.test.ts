@@ -3,8 +3,8 @@ import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
 import {
   isWorthProving,
-  judgeOld,
-  judgeWithout,
+  judgeOldTests,
+  judgeTestsWithoutChange,
   planProof,
   type ProofPlan,
   type ProofRun,
@@ -143,7 +143,7 @@ function judge(
   }: { base?: string | null; head?: string; others?: readonly TaskChanges[] } = {},
 ): Proof['without'] {
   const reports = { base: base === null ? null : parseTestReport(base), head: parseTestReport(head) };
-  return judgeWithout(without, reports, { own, others });
+  return judgeTestsWithoutChange(without, reports, { own, others });
 }
 
 describe('the judgement of the new tests', () => {
@@ -192,7 +192,7 @@ describe('the judgement of the new tests', () => {
     ['old tests fail', judge(run(OLD.replace('✓', '×')), { head: OLD }), { kind: 'changed', failing: 1 }],
     [
       'a base that names no test, and a head with old tests of the same file',
-      judgeWithout(
+      judgeTestsWithoutChange(
         run(' ✓ test/a.test.ts > adds 1ms'),
         { base: parseTestReport(''), head: parseTestReport(`${OLD}\n${A}`) },
         { own: { task: 'issue-1', files: [code, file('test/a.test.ts', ADDS, `${ADDS}\n${SUBTRACTS}`)] }, others: [] },
@@ -275,7 +275,7 @@ test.each<[string, ProofRun, object]>([
   ['nothing is named', run(''), { kind: 'failed', failing: 0, named: [] }],
   ['a time-out', { kind: 'undecided', why: 'timeout' }, { kind: 'undecided', why: 'timeout' }],
 ])('the judgement of old forms: %s', (_, old, expected) => {
-  expect(judgeOld(old)).toEqual(expected);
+  expect(judgeOldTests(old)).toEqual(expected);
 });
 
 describe('when verify runs again', () => {

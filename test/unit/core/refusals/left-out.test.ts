@@ -3,7 +3,7 @@ import { acceptWork, recordLeftOut, withRenamedCommits } from '../../../../src/c
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import { createInitialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { noShare } from '../../../../src/core/lane/change.ts';
+import { EMPTY_SHARE } from '../../../../src/core/lane/change.ts';
 import { progressOf, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { MAX_SERVER_WORDS_CHARS } from '../../../../src/core/tasks/task.ts';
 import { noon } from '../core-fixtures.ts';
@@ -67,7 +67,7 @@ describe('what the server refused', () => {
 });
 
 test('commits that were made again are named by their new ids, and those that are gone by none', () => {
-  const change = { ...state.change, tasks: { 'issue-1': { ...noShare, commits: ['c1', 'c9'], commitCount: 2 } } };
+  const change = { ...state.change, tasks: { 'issue-1': { ...EMPTY_SHARE, commits: ['c1', 'c9'], commitCount: 2 } } };
   const after = withRenamedCommits({ ...state, change }, { c1: null, c2: 'd2' });
   expect([after.tasks['issue-1']?.doneCommit, after.tasks['issue-2']?.doneCommit]).toEqual([null, 'd2']);
   expect(after.change.tasks['issue-1']).toMatchObject({ commits: ['c9'], commitCount: 1 });

@@ -3,7 +3,7 @@ import { lookAtKinds, type LookAtKind } from '../../../../src/core/review/manife
 import {
   listLookAtFirst,
   MAX_NAMED_FILES,
-  joinLookAt,
+  combineLookAt,
   restoreLookAt,
   type LookAt,
   type ReviewedChange,
@@ -406,12 +406,12 @@ describe('a flood', () => {
 
   test('of several iterations is counted together', () => {
     const found = listLookAtFirst(flood);
-    expect(joinLookAt(found, found)).toMatchObject([{ kind: 'skipped-test', fileCount: 990 }]);
-    expect(joinLookAt([one('action', 'a')], [one('action', 'b'), one('editor', 'c')])).toEqual([
+    expect(combineLookAt(found, found)).toMatchObject([{ kind: 'skipped-test', fileCount: 990 }]);
+    expect(combineLookAt([one('action', 'a')], [one('action', 'b'), one('editor', 'c')])).toEqual([
       { kind: 'action', fileCount: 2, files: [...one('action', 'a').files, ...one('action', 'b').files] },
       one('editor', 'c'),
     ]);
-    expect(joinLookAt([one('action', 'a')], [one('action', 'a')])).toEqual([one('action', 'a')]);
+    expect(combineLookAt([one('action', 'a')], [one('action', 'a')])).toEqual([one('action', 'a')]);
   });
 });
 

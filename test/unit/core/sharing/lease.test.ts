@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  expiryOf,
-  keepsOut,
+  computeExpiry,
+  blocksOtherHolder,
   computeMaxLeaseMs,
   computeMaxStartMs,
   countLanesBefore,
@@ -27,11 +27,11 @@ describe('runs that a lease keeps out', () => {
     ['the run itself: post after main', { runTag: 'a', runId: '7', runAttempt: 2 }, false],
     ['the run itself, whatever else it says', { runTag: 'a', runId: 'local', runAttempt: 1 }, false],
   ])('%s', (_, other, expected) => {
-    expect(keepsOut(lease, other, noon + MINUTE)).toBe(expected);
+    expect(blocksOtherHolder(lease, other, noon + MINUTE)).toBe(expected);
   });
 
   test('two processes on one machine outside of Actions keep each other out', () => {
-    expect(keepsOut(leaseOf('a', { runId: 'local' }), leaseOf('b', { runId: 'local' }), noon)).toBe(true);
+    expect(blocksOtherHolder(leaseOf('a', { runId: 'local' }), leaseOf('b', { runId: 'local' }), noon)).toBe(true);
   });
 });
 
@@ -47,11 +47,11 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
     ['a lease from a future that cannot be is not believed', noon - HOUR - 1, false],
     ['nor one that is a year ahead', noon - 365 * 24 * HOUR, false],
   ])('%s', (_, now, expected) => {
-    expect(keepsOut(lease, leaseOf('b'), now)).toBe(expected);
+    expect(blocksOtherHolder(lease, leaseOf('b'), now)).toBe(expected);
   });
 
   test('a lease of no time keeps nobody out', () => {
-    expect(keepsOut(leaseOf('a', { durationMs: 0 }), leaseOf('b'), noon)).toBe(false);
+    expect(blocksOtherHolder(leaseOf('a', { durationMs: 0 }), leaseOf('b'), noon)).toBe(false);
   });
 
   test('whoever waits twice as long as a lease lasts is let in, whatever the owner took for the time', () => {
@@ -59,8 +59,8 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
     fc.assert(
       fc.property(instant, instant, fc.integer({ min: 0, max: 120 * HOUR }), (acquiredAt, now, durationMs) => {
         expect(
-          keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now + 2 * durationMs + 1) &&
-            keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now),
+          blocksOtherHolder(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now + 2 * durationMs + 1) &&
+            blocksOtherHolder(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now),
         ).toBe(false);
       }),
     );
@@ -93,7 +93,7 @@ describe('how long a lease is taken', () => {
   });
 
   test('it ends so long after it was taken', () => {
-    expect(expiryOf(leaseOf('a', { durationMs: 5 }))).toBe(noon + 5);
+    expect(computeExpiry(leaseOf('a', { durationMs: 5 }))).toBe(noon + 5);
   });
 });
 

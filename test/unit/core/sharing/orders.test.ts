@@ -4,7 +4,7 @@ import {
   applyOrders,
   orderSchema,
   stopRequesterOf,
-  subjectOf,
+  findOrderSubject,
   type Order,
   type OrderGiven,
   type OrderKind,
@@ -115,7 +115,7 @@ test.each<[OrderKind, string | null, string]>([
   ['reset-circuit', null, 'reset-circuit'],
   ['reset-session', null, 'reset-session'],
 ])('%s of %s is about: %s', (kind, task, subject) => {
-  expect(subjectOf({ kind, task })).toBe(subject);
+  expect(findOrderSubject({ kind, task })).toBe(subject);
 });
 
 describe('a retry', () => {
@@ -337,8 +337,8 @@ describe('a request', () => {
   });
 
   test('supersedes none of another comment', () => {
-    expect(subjectOf(asked(1, 'comment-7'))).not.toBe(subjectOf(asked(2, 'comment-8')));
-    expect(subjectOf(asked(1, 'comment-7'))).toBe(subjectOf(asked(2, 'comment-7')));
+    expect(findOrderSubject(asked(1, 'comment-7'))).not.toBe(findOrderSubject(asked(2, 'comment-8')));
+    expect(findOrderSubject(asked(1, 'comment-7'))).toBe(findOrderSubject(asked(2, 'comment-7')));
   });
 
   test('on an issue gives failed work all its attempts again', () => {

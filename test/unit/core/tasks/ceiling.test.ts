@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loseProgress } from '../../../../src/core/lane/settle/settle-published.ts';
+import { discountProgress } from '../../../../src/core/lane/settle/settle-published.ts';
 import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { mergeReceivedState, mergeTrustedState } from '../../../../src/core/sharing/trusted-state.ts';
 import { progressOf, resetProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
@@ -44,7 +44,7 @@ describe('a ceiling', () => {
 });
 
 test('a ceiling that was spent on commits which never arrived is spent', () => {
-  const lost = loseProgress({ before: spent(0), after: spent(2), iterations: 1 }, policy, noon);
+  const lost = discountProgress({ before: spent(0), after: spent(2), iterations: 1 }, policy, noon);
   expect(lost.tasks['issue-1']).toMatchObject({
     ...{ state: 'failed', reason: 'ceiling' },
     ceiling: { usd: 2, spentUsd: 2 },

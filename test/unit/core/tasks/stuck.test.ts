@@ -3,7 +3,7 @@ import { recordHeadVerification } from '../../../../src/core/lane/verification.t
 import { decideNextStep } from '../../../../src/core/lane/decide.ts';
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../../../src/core/lane/state/state.ts';
-import { reopenDueTasks, setAside, nextTurnOf } from '../../../../src/core/tasks/ids.ts';
+import { reopenDueTasks, setAside, computeNextTurn } from '../../../../src/core/tasks/ids.ts';
 import { chooseNextTask, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';
 import {
@@ -90,7 +90,7 @@ describe('another turn', () => {
     [7, DAY_MS],
     [1000, DAY_MS],
   ])('after being set aside %i times in a row comes after %i ms', (times, waitMs) => {
-    expect(nextTurnOf({ ...stuck, setAside: { times, at: noon } }, 30 * MINUTE)).toBe(noon + waitMs);
+    expect(computeNextTurn({ ...stuck, setAside: { times, at: noon } }, 30 * MINUTE)).toBe(noon + waitMs);
   });
 
   test('comes last in the order', () => {

@@ -6,7 +6,7 @@ import {
   type ComparedPull,
   findNextPull,
   findPullToUpdate,
-  trainOf as trainOn,
+  orderMergeTrain as trainOn,
   withPublished,
 } from '../../../../src/core/train/train.ts';
 import { runs } from '../../../runs.ts';

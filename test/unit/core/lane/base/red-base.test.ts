@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { holdForBase, isBaseKnown, reconsiderBase } from '../../../../../src/core/lane/verification.ts';
+import { stopForRedBase, isBaseKnown, reconsiderBase } from '../../../../../src/core/lane/verification.ts';
 import {
   compareWithBase,
   failsAsBase,
@@ -154,8 +154,8 @@ describe('what becomes of a red base', () => {
   test('found by the verification of the base, held by an iteration that fails in the same way', () => {
     const found = recordBaseVerification(fresh, subject, { verification: failed('✖ adds'), report: none });
     expect(found).toMatchObject({ baseVerification: { kind: 'failed' }, redBase: { stage: 'found', words: '✖ adds' } });
-    expect(holdForBase(found).redBase?.stage).toBe('tried');
-    expect(holdForBase(fresh)).toBe(fresh);
+    expect(stopForRedBase(found).redBase?.stage).toBe('tried');
+    expect(stopForRedBase(fresh)).toBe(fresh);
   });
 
   test.each<

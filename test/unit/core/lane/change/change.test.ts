@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import {
   addIteration,
   addRun,
-  isFull,
+  isChangeFull,
   hasShareOf,
   withLeftOutFiles,
   withMeasuredSizes,
   noChange,
-  noShare,
-  shareOf,
+  EMPTY_SHARE,
+  findTaskShare,
   type BranchChange,
   type IterationShare,
 } from '../../../../../src/core/lane/change.ts';
@@ -206,7 +206,7 @@ describe('what an iteration adds', () => {
       { taskId: 'issue-2' },
       { alsoDone: { 'issue-1': 'It', 'issue-2': 'Known', 'issue-3': 'New' } },
     );
-    expect(change.tasks['issue-3']).toEqual({ ...noShare, title: 'New', verification: 'passed' });
+    expect(change.tasks['issue-3']).toEqual({ ...EMPTY_SHARE, title: 'New', verification: 'passed' });
     expect(change.tasks['issue-2']).toMatchObject({ title: 'Greet', iterations: 1 });
     expect(change.tasks['issue-1']).toMatchObject({ title: 'Greet', iterations: 1 });
   });
@@ -221,7 +221,7 @@ describe('what an iteration adds', () => {
 });
 
 describe('whether people have enough to review', () => {
-  const change: BranchChange = { ...noChange, lines: 400, tasks: { 'issue-1': noShare, 'issue-2': noShare } };
+  const change: BranchChange = { ...noChange, lines: 400, tasks: { 'issue-1': EMPTY_SHARE, 'issue-2': EMPTY_SHARE } };
   const done = (...ids: readonly TaskId[]): Record<TaskId, TaskProgress> =>
     Object.fromEntries(ids.map((id) => [id, { ...progressOf({}, id), state: 'done' as const }]));
 
@@ -234,11 +234,11 @@ describe('whether people have enough to review', () => {
     ['fewer lines', {}, 0, 401, false],
     ['either', done('issue-1'), 5, 100, true],
   ])('%s', (_, progress, maxTasksPerPr, maxLinesPerPr, expected) => {
-    expect(isFull(change, progress, { maxTasksPerPr, maxLinesPerPr })).toBe(expected);
+    expect(isChangeFull(change, progress, { maxTasksPerPr, maxLinesPerPr })).toBe(expected);
   });
 
   test('lines that were not measured do not count', () => {
-    expect(isFull({ ...change, lines: null }, {}, { maxTasksPerPr: 0, maxLinesPerPr: 1 })).toBe(false);
+    expect(isChangeFull({ ...change, lines: null }, {}, { maxTasksPerPr: 0, maxLinesPerPr: 1 })).toBe(false);
   });
 });
 
@@ -246,7 +246,7 @@ test('what was measured replaces what was known, and only that', () => {
   const size = { files: 1, insertions: 2, deletions: 3, since: 'c0' };
   const before: BranchChange = {
     ...noChange,
-    tasks: { 'issue-1': { ...noShare, size }, 'issue-2': { ...noShare, size }, 'issue-3': noShare },
+    tasks: { 'issue-1': { ...EMPTY_SHARE, size }, 'issue-2': { ...EMPTY_SHARE, size }, 'issue-3': EMPTY_SHARE },
   };
   expect(
     withMeasuredSizes(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } }, lookAt: [{ kind: 'notes' }] }),
@@ -254,7 +254,7 @@ test('what was measured replaces what was known, and only that', () => {
     ...before,
     lines: 9,
     lookAt: ['notes'],
-    tasks: { ...before.tasks, 'issue-1': { ...noShare, size: { ...size, files: 7 } } },
+    tasks: { ...before.tasks, 'issue-1': { ...EMPTY_SHARE, size: { ...size, files: 7 } } },
   });
-  expect(shareOf(before, 'issue-9')).toBe(noShare);
+  expect(findTaskShare(before, 'issue-9')).toBe(EMPTY_SHARE);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noChange, noShare } from '../../../../../src/core/lane/change.ts';
+import { noChange, EMPTY_SHARE } from '../../../../../src/core/lane/change.ts';
 import { createClosedCircuit } from '../../../../../src/core/lane/circuit.ts';
 import {
   type LaneState,
@@ -315,7 +315,7 @@ describe('the document stays within 64 KiB', () => {
   test('then words of older tasks, and the length of the others; nobody is notified again for that', () => {
     const words = 'w'.repeat(500);
     const share = {
-      ...noShare,
+      ...EMPTY_SHARE,
       summary: words,
       question: words,
       recommendation: null,
