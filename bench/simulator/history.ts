@@ -1,7 +1,7 @@
 import type { Config } from '../../src/config/config.ts';
 import { noChange } from '../../src/core/lane/change.ts';
 import { decideNextStep, createRunSoFar } from '../../src/core/lane/decide.ts';
-import { callsOf, type JournalEntry } from '../../src/core/journal/journal.ts';
+import { countEntryCalls, type JournalEntry } from '../../src/core/journal/journal.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import { endRun } from '../../src/core/lane/settle/settle.ts';
 import { recordPublished } from '../../src/core/lane/settle/settle-published.ts';
@@ -77,7 +77,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
   }
   let made = 0;
   const calls = entries.map(({ run, entry }) => {
-    made += callsOf(entry);
+    made += countEntryCalls(entry);
     return { run, entry, ...doneAt(scene, made - 1) };
   });
   if (made !== scene.done.length)

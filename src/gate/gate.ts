@@ -12,7 +12,7 @@ import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain, rememberEnds, withOlderEnds } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { isTrustedAccount } from './people/trust.ts';
-import { FOR_TASKS } from './tasks/sources.ts';
+import { TASKS_PURPOSE } from './tasks/sources.ts';
 import { detectOtherRalphs, startIssueWork, startQueueWorkOnLanes } from './work.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
       ? await startQueueWorkOnLanes(deps, {
           asked: wantsRun,
           byHand: wantsRun || intent.actor !== null,
-          purpose: FOR_TASKS,
+          purpose: TASKS_PURPOSE,
         })
       : await follow(deps, intent, ticked);
   const isAnswered = (ticked.seen?.answers.length ?? 0) > 0;

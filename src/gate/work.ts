@@ -26,7 +26,7 @@ import { admitQueue, admitUrgent, admitWork, previewLanes } from './lane/side-by
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { isTaskIssue, type ListedIssues, listTaskIssues, explainNoTask } from './tasks/queued-issues.ts';
-import { FOR_TASKS, createOwnRequest, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
+import { TASKS_PURPOSE, createOwnRequest, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
 
 /**
  * An issue that a person asks for now. `approvedText` is its text when they added the label, or null if the event does
@@ -130,7 +130,7 @@ async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null
 
 /** Returns the decision of a queue run that a person would start now. Claims, reserves and opens nothing. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
-  const by = { asked: false, byHand: true, purpose: FOR_TASKS };
+  const by = { asked: false, byHand: true, purpose: TASKS_PURPOSE };
   const request = await queueRequest(deps, by, await listTaskIssues(deps));
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
@@ -214,7 +214,7 @@ export async function startIssueWork(deps: GateDeps, { number, redo, approvedTex
   if (!(await isTaskIssue(deps, issue)))
     return refused(`This issue ${explainNoTask(deps.config)}. Add the label to start the work.`);
   return admitWork(deps, {
-    ...createOwnRequest(issue, FOR_TASKS),
+    ...createOwnRequest(issue, TASKS_PURPOSE),
     ...{ requested: 'by-name', byHand: true, approvedText },
     asked: deps.context.runAttempt === 1,
     redo: redo && deps.context.runAttempt === 1,

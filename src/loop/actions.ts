@@ -3,7 +3,7 @@ import { formatInstant, formatTimeLeft, MINUTE_MS, computeNextRest } from '../co
 import { serializeEvent } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { type LoopAction, ITERATED, type LoopFacts, updateFacts } from '../core/loop/next-action.ts';
+import { type LoopAction, FACTS_AFTER_ITERATION, type LoopFacts, updateFacts } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, describeWithdrawal, withdrawTasks } from '../core/people/withdrawal.ts';
 import { extendPolicyByWait, type Policy } from '../core/policy.ts';
@@ -178,7 +178,7 @@ async function iterateOnce(
   await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
   const turn = await turns.take(work.state, step.agent);
   const iterated = await runIteration(deps, { work, soFar, step, turn, merge, opened, startedAt });
-  return { ...run, ...iterated, known: ITERATED };
+  return { ...run, ...iterated, known: FACTS_AFTER_ITERATION };
 }
 
 function afterWaiting(

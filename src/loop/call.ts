@@ -4,7 +4,7 @@ import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
 import { selectCodebasePatterns } from '../core/prompt/places.ts';
 import { toFolderTask } from '../core/folder.ts';
-import { type MergeToFinish, notebookOf } from '../core/prompt/learnings.ts';
+import { type MergeToFinish, locateNotebook } from '../core/prompt/learnings.ts';
 import { findTaskShare } from '../core/lane/change.ts';
 import { describeAgentFailure } from '../core/analysis/failure-words.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
@@ -268,7 +268,7 @@ export async function composeCallPrompt(
     lastVerification: merge?.verification ?? lastVerificationOf(work),
     attempts: describeAttempts(work.journal),
     learnings: await deps.readLearnings(work.lane.id),
-    notesPath: notebookOf(work.lane.id).path,
+    notesPath: locateNotebook(work.lane.id).path,
     verifyCommands: verify,
     pipeline: setting.pipeline,
   });

@@ -8,7 +8,7 @@ import { addIterationToRun, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, TreeSnapshot, Verification } from '../core/evidence.ts';
 import { toRootTask } from '../core/folder.ts';
-import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
+import { recordIteration, countEntryCalls, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { compareWithBase } from '../core/lane/base/compare-failures.ts';
@@ -286,7 +286,11 @@ async function conclude(
   deps.record(done);
   return {
     work: done,
-    soFar: addIterationToRun(soFar, { analysis, verdict: settled.verdict, end: output.end, steps }, callsOf(entry)),
+    soFar: addIterationToRun(
+      soFar,
+      { analysis, verdict: settled.verdict, end: output.end, steps },
+      countEntryCalls(entry),
+    ),
   };
 }
 

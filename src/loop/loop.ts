@@ -2,11 +2,11 @@ import { serializeEvent, serializeStart } from '../core/journal/journal.ts';
 import { addRun, withMeasuredSizes } from '../core/lane/change.ts';
 import { buildVerificationSubject } from '../core/lane/verification.ts';
 import { createRunSoFar } from '../core/lane/decide.ts';
-import { type LoopAction, type LoopSituation, decideLoopAction, NOTHING_KNOWN } from '../core/loop/next-action.ts';
+import { type LoopAction, type LoopSituation, decideLoopAction, FACTS_AT_START } from '../core/loop/next-action.ts';
 import { markDoneUnder, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { findNamedDocuments, listPromptFiles, createPromptTask } from '../core/open-ended/prompt-task.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
+import { compactLearnings, locateNotebook } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { isFinished, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
@@ -17,7 +17,7 @@ import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
 import { fileSourcesOf } from './marks.ts';
-import { PROPOSING, proposeTasks, situationOfProposal } from './proposal.ts';
+import { FACTS_OF_PROPOSAL, proposeTasks, situationOfProposal } from './proposal.ts';
 import { createTurns, openFirstAgent } from './turns.ts';
 import { createOrderPoll } from './people/order-poll.ts';
 
@@ -49,7 +49,7 @@ export async function runIterations(given: LoopDeps, intake: WorkIntake): Promis
     const work = begin(given, intake, { state: first.state, agent: first.opened.called });
     const soFar = createRunSoFar(work.state, work.startedAt);
     const isProposal = work.proposal !== null;
-    const known = isProposal ? PROPOSING : NOTHING_KNOWN;
+    const known = isProposal ? FACTS_OF_PROPOSAL : FACTS_AT_START;
     let run: RunNow = { work, soFar, policy, known, baseTests: null };
     const setting = { turns, askOrders: createOrderPoll(given), opened: intake.opened };
     for (;;) {
@@ -238,7 +238,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
 
 /** Shortens only the lane's own notebook: if two branches shortened the same file, their merges would conflict. */
 async function compactedNotes({ repository }: LoopDeps, { lane }: Work): Promise<readonly Rewrite[]> {
-  const { path, archive } = notebookOf(lane.id);
+  const { path, archive } = locateNotebook(lane.id);
   const texts = await repository.publishedTexts([path, archive]);
   const learnings = texts[path];
   const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[archive] ?? '');

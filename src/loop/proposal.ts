@@ -5,7 +5,7 @@ import { switchAgent } from '../core/lane/session.ts';
 import { chargeCallAt } from '../core/lane/settle/settle.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { accessErrorOf } from '../core/lane/verdict/verdict.ts';
-import { type LoopAction, type LoopSituation, NOTHING_KNOWN } from '../core/loop/next-action.ts';
+import { type LoopAction, type LoopSituation, FACTS_AT_START } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { composeProposalPrompt, MAX_PROPOSAL_CHARS, READING_TOOLS } from '../core/proposal/proposal.ts';
 import { completeSentence, capitalizeFirst } from '../core/text/phrase.ts';
@@ -17,7 +17,7 @@ import type { LoopDeps } from './deps.ts';
 import type { AgentTurns } from './turns.ts';
 
 /** The loop facts of a run that only proposes. It opens no branch, and its issue may have any label. */
-export const PROPOSING = { ...NOTHING_KNOWN, stage: 'ready' } as const;
+export const FACTS_OF_PROPOSAL = { ...FACTS_AT_START, stage: 'ready' } as const;
 
 /** Returns the situation without the earlier work on the issue, so that it does not prevent the call. */
 export function situationOfProposal(situation: LoopSituation): LoopSituation {

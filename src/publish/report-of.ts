@@ -7,7 +7,7 @@ import { viewCircuit } from '../core/lane/circuit.ts';
 import { type VerificationRecord, createInitialState, type LaneState } from '../core/lane/state/state.ts';
 import { countCallsRemaining, measureUsageAt } from '../core/lane/windows.ts';
 import { circuitOpenerOf } from '../core/others/left-circuit.ts';
-import { callsOf } from '../core/journal/journal.ts';
+import { countEntryCalls } from '../core/journal/journal.ts';
 import { type RunUsage, measureSpent } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { isListedTask, computeShownProgress, type Task } from '../core/tasks/task.ts';
@@ -91,7 +91,7 @@ export function sumUsage({ journal, stateBefore, state }: Work): RunUsage & { re
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
     journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
   const journaled = {
-    calls: sum(callsOf),
+    calls: sum(countEntryCalls),
     tokens: sum(({ analysis }) => analysis.tokens),
     costUsd: sum(({ analysis }) => analysis.costUsd),
   };

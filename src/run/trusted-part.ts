@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { restoreRecordedFacts } from '../core/isolation/texts.ts';
-import { callsOf, type JournalEntry, parseJournalLine } from '../core/journal/journal.ts';
+import { countEntryCalls, type JournalEntry, parseJournalLine } from '../core/journal/journal.ts';
 import { createInitialState, type LaneState, parseStateAt, createProbeState } from '../core/lane/state/state.ts';
 import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { type Outcome, outcomeSchema } from '../core/outcome.ts';
@@ -94,7 +94,7 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
 
 /** Returns the maximum number of calls of one iteration, according to the recorded journal. */
 function mostCalls(journal: Work['journal']): number {
-  const calls = journal.map(callsOf);
+  const calls = journal.map(countEntryCalls);
   return Math.min(Math.max(1, ...calls), MAX_CALLS_PER_ITERATION);
 }
 

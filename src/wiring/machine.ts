@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { toRootPath } from '../core/folder.ts';
-import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, selectShownNotes } from '../core/prompt/learnings.ts';
+import { ISSUE_NOTES, LEARNINGS_PATH, locateNotebook, selectShownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
@@ -26,7 +26,7 @@ export function createMachine(
     },
     readLearnings: async (lane) => {
       const files = await workFiles();
-      const { path } = notebookOf(lane);
+      const { path } = locateNotebook(lane);
       const ofIssues = Object.entries(await files.read([ISSUE_NOTES])).filter(([name]) => name !== path);
       const end = async (name: string): Promise<string> => (await files.readEnd(name, MAX_LEARNINGS_BYTES)) ?? '';
       const shared = path === LEARNINGS_PATH ? [] : [{ path: LEARNINGS_PATH, text: await end(LEARNINGS_PATH) }];

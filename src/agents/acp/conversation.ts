@@ -12,7 +12,7 @@ import {
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
 import type { McpServer } from '../../core/mcp/values.ts';
-import { type Prices, priceOf } from '../../core/spending/prices.ts';
+import { type Prices, findModelPrice } from '../../core/spending/prices.ts';
 import { messageOf } from '../../errors.ts';
 import type { CallConversation } from '../cli/cli.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
@@ -105,7 +105,7 @@ export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) =>
   let { model } = talk;
   const updates = createUpdateConverter({
     costBefore: talk.costs.get(talk.resume ?? '') ?? 0,
-    price: () => (model === null ? null : priceOf(talk.prices, model)),
+    price: () => (model === null ? null : findModelPrice(talk.prices, model)),
     commandOf: talk.commandOf,
   });
   /** Ids of this client's requests that the agent has not answered. */

@@ -1,5 +1,11 @@
 import { computeMaxInput, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
-import { computeMaxSearches, costOf, MAX_SEARCH_USD, priceOf, type Prices } from '../../core/spending/prices.ts';
+import {
+  computeMaxSearches,
+  computeModelCost,
+  MAX_SEARCH_USD,
+  findModelPrice,
+  type Prices,
+} from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 import { findBearerKey, createModelProtocol, headersOf, hasContent, shortenRequest } from '../passing/protocol.ts';
 import { createAnswerMeter, estimateTokens } from '../passing/usage.ts';
@@ -74,7 +80,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
     exhausted: EXHAUSTED,
     tooLarge: "The model's maximum context length is exceeded: the request is larger than 32 MB",
     exhaustedIn: (contentType) => (contentType.includes('text/event-stream') ? exhaustedEvents(options) : null),
-    hasPrice: (model) => priceOf(prices, model) !== null,
+    hasPrice: (model) => findModelPrice(prices, model) !== null,
     shortAnswer: (method, target) => (asksForModels(method, target, options) ? NO_LIST : null),
     headers: (given, secretFor) => {
       const key = findBearerKey(given, secretFor);
@@ -207,7 +213,7 @@ function spentBy(counts: OpenaiTokenCounts, { model, tier, prices, search }: Pri
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NO_SPENDING;
   const { output: outputTokens } = counts;
-  const ofTokens = (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1);
+  const ofTokens = (computeModelCost(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1);
   return { tokens, outputTokens, costUsd: ofTokens + counts.searches * search.usdEach };
 }
 

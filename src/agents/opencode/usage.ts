@@ -1,5 +1,5 @@
 import type { Transcript } from '../../core/analysis/analysis.ts';
-import { costOf } from '../../core/spending/prices.ts';
+import { computeModelCost } from '../../core/spending/prices.ts';
 import type { CliPlace } from '../cli/cli.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 
@@ -23,7 +23,7 @@ export function sumUsageSince(
     const output = sum([counts['output'], counts['reasoning']]);
     // Price the tokens if the cost is 0, which OpenCode reports for a model whose price it does not know.
     const model = `${asString(info['providerID']) ?? ''}/${asString(info['modelID']) ?? ''}`;
-    const cost = asAmount(info['cost']) || costOf(prices, model, { input, cached, output });
+    const cost = asAmount(info['cost']) || computeModelCost(prices, model, { input, cached, output });
     return { tokens: input + output, cost };
   });
   const tokens = sum(used.map((one) => one.tokens));

@@ -9,10 +9,10 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import {
   type ReplayLimit,
   recommendValues,
-  replaysOf,
+  selectReplayableRuns,
   RUNS_TO_RECOMMEND,
   sumSpentOn,
-  tryValue,
+  replayWithValue,
   tuneLimit,
 } from '../../core/tuning/tuning.ts';
 import { parseArguments, toPlainLine, type ReadEffectiveSettings } from '../arguments.ts';
@@ -170,7 +170,7 @@ function tuneRuns(
 ): TuneResult {
   const { named, texts, kindsOf } = options;
   const packed = stored.flatMap(({ journal }) => journal ?? []);
-  const replays = replaysOf(
+  const replays = selectReplayableRuns(
     packed
       .map(unpackJournal)
       .map(parseJournal)
@@ -181,7 +181,7 @@ function tuneRuns(
   const nowOf = ({ name }: ReplayLimit): string => texts.get(name) ?? defaultOf(name);
   const isNamed = named.size > 0;
   const tuned = isNamed
-    ? [...named].map(([limit, value]) => tryValue(replays, limit, value))
+    ? [...named].map(([limit, value]) => replayWithValue(replays, limit, value))
     : TUNED.map((limit) => tuneLimit(replays, limit, Number(nowOf(limit))));
   const recommended = isNamed ? [] : recommendValues(replays, tuned);
   return {

@@ -158,7 +158,7 @@ export function findErrors(prose: string): readonly FingerprintedError[] {
   for (const line of prose.split('\n')) {
     const text = errorIn(line.slice(0, MAX_LINE_CHARS));
     if (text === null) continue;
-    const fingerprint = fingerprintOf(text);
+    const fingerprint = computeFingerprint(text);
     if (!found.has(fingerprint)) found.set(fingerprint, { text: capText(text, MAX_TEXT_CHARS), fingerprint });
     if (found.size === MAX_ERRORS) break;
   }
@@ -226,7 +226,7 @@ function errorIn(markdown: string): string | null {
  * Returns a key that is equal for repetitions of an error: times, addresses, paths, hex and numbers are removed. The
  * key is a hash, so that no text of the agent gets into the state.
  */
-export function fingerprintOf(text: string): string {
+export function computeFingerprint(text: string): string {
   let essence = text.slice(0, MAX_LINE_CHARS).toLowerCase();
   for (const [pattern, stand] of PLACEHOLDERS) essence = essence.replace(pattern, stand);
   essence = essence.replace(/\s+/g, ' ').trim();

@@ -1,6 +1,6 @@
 import { toOneLine } from '../text/phrase.ts';
 import { type Analysis, findErrors, type Signal, type Transcript } from './analysis.ts';
-import { type MarkedLine, markEnds, proseOf } from './markdown-code.ts';
+import { type MarkedLine, markEnds, extractProse } from './markdown-code.ts';
 import { findStatusBlock } from './status-block.ts';
 
 /** The claims found as phrases in a message without a status block. */
@@ -146,7 +146,7 @@ export function analyzeTranscript(transcript: Transcript, doneTexts: readonly st
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);
   // Phrases are ignored if the message has a block.
-  const prose = proseOf(lines, 'prose');
+  const prose = extractProse(lines, 'prose');
   const phrases = block === null ? findPhrases(prose, doneTexts) : NO_PHRASES;
   const signal: Signal =
     block === null
@@ -165,7 +165,9 @@ export function analyzeTranscript(transcript: Transcript, doneTexts: readonly st
     noWork: phrases.noWork,
     question: phrases.question || transcript.askedPerson,
     agentError: transcript.agentError,
-    errors: findErrors(lines.some(({ within }) => within === 'quote') ? proseOf(lines, 'prose-and-quotes') : prose),
+    errors: findErrors(
+      lines.some(({ within }) => within === 'quote') ? extractProse(lines, 'prose-and-quotes') : prose,
+    ),
     denials,
     usageLimit: transcript.usageLimit,
     sessionId: transcript.sessionId,

@@ -57,7 +57,7 @@ export function findOpeningFence(line: string): string | null {
 const CODE = '`…`';
 
 /** Returns the lines as text, with everything but prose made empty and inline code replaced. */
-export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and-quotes'): string {
+export function extractProse(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and-quotes'): string {
   const text = lines
     .map(({ text, within }) => (within === 'prose' || (within === 'quote' && keep === 'prose-and-quotes') ? text : ''))
     .join('\n');
@@ -67,7 +67,7 @@ export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and
 }
 
 /** Returns only the code of a text, one piece per line: fenced code, and code between backticks in a line of prose. */
-export function codeOf(text: string): string {
+export function extractCode(text: string): string {
   return markLines(text)
     .flatMap(({ text: line, within }) => {
       if (within === 'fence') return [line];

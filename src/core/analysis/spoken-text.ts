@@ -1,11 +1,11 @@
-import { findStatusBlock, holdsMarker } from './status-block.ts';
+import { findStatusBlock, hasBlockMarker } from './status-block.ts';
 
 /** Renders an agent's message for people who follow a run: SUMMARY and QUESTION replace the status block. */
 export function renderSpokenText(text: string): string {
-  if (!holdsMarker(text)) return text;
+  if (!hasBlockMarker(text)) return text;
   const lines = text.split(/\r\n?|\n/);
-  const first = lines.findIndex(holdsMarker);
-  const last = lines.findLastIndex(holdsMarker);
+  const first = lines.findIndex(hasBlockMarker);
+  const last = lines.findLastIndex(hasBlockMarker);
   // A block without an end marker extends to the end of the message, so nothing follows it.
   const end = last === first ? lines.length : last + 1;
   const { block } = findStatusBlock(lines.slice(first, end).map((line) => ({ text: line, within: 'prose' })));

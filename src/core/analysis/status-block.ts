@@ -136,7 +136,7 @@ function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage
 }
 
 /** Returns true if a line of the text, also in a quote, is a marker of a block. */
-export function holdsMarker(text: string): boolean {
+export function hasBlockMarker(text: string): boolean {
   return (
     /RALPH_STATUS/i.test(text) &&
     text.split(/[\r\n]/).some((line) => markerKind(line.replace(/^[\s>]+/, '').trimEnd()) !== null)

@@ -123,7 +123,7 @@ export interface HistorySummary {
 export function historySummaryOf(tasks: readonly TaskHistory[]): HistorySummary {
   return {
     all: totalsOf(tasks),
-    weeks: groupsOf(tasks, (task) => [weekOf(task.endedAt ?? task.openedAt)]).toSorted(byName),
+    weeks: groupsOf(tasks, (task) => [formatWeek(task.endedAt ?? task.openedAt)]).toSorted(byName),
     agents: groupsOf(tasks, ({ agent }) => [agent]),
     models: groupsOf(tasks, ({ model }) => [model]),
     labels: groupsOf(tasks, ({ labels }) => (labels.length === 0 ? [null] : labels)),
@@ -136,7 +136,7 @@ export function computeMergedTaskCost({ costUsd, priced }: Pick<HistoryTotals, '
 }
 
 /** Returns the Monday of an instant's week, in UTC: `2026-11-23`. */
-export function weekOf(instant: number): string {
+export function formatWeek(instant: number): string {
   // The first Monday was the fifth day of 1970, so weeks are counted from that day.
   const weeks = Math.floor((instant - 4 * DAY_MS) / (7 * DAY_MS));
   return new Date((weeks * 7 + 4) * DAY_MS).toISOString().slice(0, 10);

@@ -160,7 +160,7 @@ export interface JournalStart extends Immutable<Omit<z.infer<typeof startSchema>
 export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 
 /** Returns the number of agent calls of an iteration. */
-export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' | 'madeAgain'>): number {
+export function countEntryCalls({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' | 'madeAgain'>): number {
   return countCallsIn(evidence.steps) + (madeAgain === null ? 0 : 1);
 }
 

@@ -5,7 +5,7 @@ import { recordLeftOut } from '../refusals/left-out.ts';
 import { addIterationToRun, decideNextStep, createRunSoFar, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
-import { recordIteration, callsOf, type JournalEntry, type JournalEvent } from './journal.ts';
+import { recordIteration, countEntryCalls, type JournalEntry, type JournalEvent } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
@@ -274,7 +274,7 @@ function advance(
       run: addIterationToRun(
         run,
         { analysis, verdict: settled.verdict, end: evidence.end, steps: evidence.steps },
-        callsOf(entry),
+        countEntryCalls(entry),
       ),
     },
     verdict: settled.verdict,

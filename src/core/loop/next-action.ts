@@ -77,7 +77,7 @@ export interface LoopFacts {
 }
 
 /** The knowledge at the beginning of a run. */
-export const NOTHING_KNOWN: LoopFacts = {
+export const FACTS_AT_START: LoopFacts = {
   stage: 'unopened',
   failure: null,
   lookedFor: null,
@@ -90,7 +90,7 @@ export const NOTHING_KNOWN: LoopFacts = {
 };
 
 /** The knowledge after an iteration. */
-export const ITERATED: LoopFacts = { ...NOTHING_KNOWN, stage: 'iterated' };
+export const FACTS_AFTER_ITERATION: LoopFacts = { ...FACTS_AT_START, stage: 'iterated' };
 
 /** Drops the facts that a lengthy action made stale and adds new ones. */
 export function updateFacts(known: LoopFacts, news: Partial<LoopFacts>): LoopFacts {

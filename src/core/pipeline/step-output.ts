@@ -4,7 +4,13 @@ import { NO_SIGNAL } from '../analysis/analyze.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { accessErrorOf } from '../lane/verdict/verdict.ts';
 import type { AgentStep, Pipeline, Step } from './pipeline.ts';
-import { circuitOf, probeAtOf, type StepMemory, type StepRecord, type StepResult } from './step-record.ts';
+import {
+  findStepCircuit,
+  computeProbeInstant,
+  type StepMemory,
+  type StepRecord,
+  type StepResult,
+} from './step-record.ts';
 
 /** The progress of an iteration's pipeline. */
 export interface PipelineProgress {
@@ -171,7 +177,7 @@ export function decideStepAction({
     return leave({ kind: 'not-reached', why: 'an earlier step failed' });
   if (step.kind === 'agent' && step.marker !== null && isSet(step.marker, memory))
     return leave({ kind: 'skipped', why: 'done-once' });
-  if (step.breaker !== null && probeAtOf(circuitOf(memory, step.name), step.breaker, now) !== null)
+  if (step.breaker !== null && computeProbeInstant(findStepCircuit(memory, step.name), step.breaker, now) !== null)
     return leave({ kind: 'skipped', why: 'circuit-open' });
   if (step.kind === 'agent' && callObstacle !== null) return leave({ kind: 'not-reached', why: callObstacle });
   // Only an optional step gets here: for a required one, the run waits for the limit before the iteration.

@@ -136,7 +136,7 @@ export function groupRefusals(
  * Returns the instant from which an open circuit may be probed; null if the step may run now. If the clock was turned
  * back, the circuit stays open, unless it opened implausibly far in the future.
  */
-export function probeAtOf(
+export function computeProbeInstant(
   { openedAt }: StepCircuit,
   { resetAfterMs }: Pick<StepThresholds, 'resetAfterMs'>,
   now: number,
@@ -228,7 +228,7 @@ export type StepMemory = Immutable<z.infer<typeof stepMemorySchema>>;
 export const noStepMemory: z.infer<typeof stepMemorySchema> = { markers: [], circuits: {} };
 
 /** Returns a step's circuit; it is closed for a step that never failed. */
-export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: string): StepCircuit {
+export function findStepCircuit({ circuits }: Pick<StepMemory, 'circuits'>, name: string): StepCircuit {
   return (Object.hasOwn(circuits, name) ? circuits[name] : undefined) ?? { failures: 0, openedAt: null };
 }
 
@@ -253,7 +253,8 @@ export function findOpenSteps(
 ): OpenSteps | null {
   const due = agentSteps.filter(({ marker }) => marker === null || !markers.includes(marker));
   const openOf = ({ name, resetAfterMs }: { readonly name: string; readonly resetAfterMs: number | null }) => {
-    const probeAt = resetAfterMs === null ? null : probeAtOf(circuitOf({ circuits }, name), { resetAfterMs }, now);
+    const probeAt =
+      resetAfterMs === null ? null : computeProbeInstant(findStepCircuit({ circuits }, name), { resetAfterMs }, now);
     return probeAt === null ? [] : [{ step: name, resumeAt: probeAt }];
   };
   const open = due.flatMap((step) => openOf(step).map((one) => ({ ...one, required: step.required })));
@@ -295,7 +296,7 @@ export function limitWaitingStep(step: string | null, { agentSteps, otherSteps }
  * Returns the lane's memory after an iteration. Circuits of steps that the pipeline no longer has are dropped; without
  * a pipeline nothing changes.
  */
-export function rememberSteps(memory: StepMemory, records: readonly StepRecord[]): StepMemory {
+export function updateStepMemory(memory: StepMemory, records: readonly StepRecord[]): StepMemory {
   if (records.length === 0) return memory;
   const set = records.flatMap(({ marker }) => marker ?? []);
   const circuits = records.flatMap(({ name, circuit }) =>

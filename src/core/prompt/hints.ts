@@ -193,7 +193,7 @@ export function renderPromptIntro(aim: Exclude<Aim, 'task'>, path: string): stri
 }
 
 /** Returns the instructions on what a call may claim. */
-export function claimsOf(aim: Exclude<Aim, 'review'>, isOpenEnded: boolean): string {
+export function selectClaimInstructions(aim: Exclude<Aim, 'review'>, isOpenEnded: boolean): string {
   if (aim === 'once') return BEGINNING;
   return isOpenEnded ? OPEN_ENDED : TASK[aim];
 }

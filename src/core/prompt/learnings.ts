@@ -63,7 +63,7 @@ export const LEARNINGS_PATH = '.ralph/learnings.md';
 export const ISSUE_NOTES = '.ralph/learnings/*.md';
 
 /** Returns the paths of a lane's notebook and of the archive for its older notes. */
-export function notebookOf(lane: LaneId): { readonly path: string; readonly archive: string } {
+export function locateNotebook(lane: LaneId): { readonly path: string; readonly archive: string } {
   return issueOfId(lane) === null
     ? { path: LEARNINGS_PATH, archive: '.ralph/learnings_archive.md' }
     : { path: `.ralph/learnings/${lane}.md`, archive: `.ralph/learnings/archive/${lane}.md` };

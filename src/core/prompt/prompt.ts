@@ -12,7 +12,14 @@ import {
   renderPrecedenceRules,
   type Takeover,
 } from './diagnosis.ts';
-import { type Aim, claimsOf, type HintCode, describeHint, renderPromptIntro, taskIntro } from './hints.ts';
+import {
+  type Aim,
+  selectClaimInstructions,
+  type HintCode,
+  describeHint,
+  renderPromptIntro,
+  taskIntro,
+} from './hints.ts';
 import {
   renderDataSection,
   FEEDBACK_SUMMARY,
@@ -133,7 +140,7 @@ function protocol({ aim, task }: PromptParts): string {
   const claims =
     source.kind === 'feedback' && aim !== 'once'
       ? renderFeedbackClaims(source.on.kind)
-      : claimsOf(aim, source.kind === 'prompt');
+      : selectClaimInstructions(aim, source.kind === 'prompt');
   return `# How to end
 
 End your final message with this block, as plain text outside any code fence, one value per field:

@@ -1,5 +1,5 @@
 import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
-import { callsOf, countUnpriced, type JournalEntry } from '../journal/journal.ts';
+import { countEntryCalls, countUnpriced, type JournalEntry } from '../journal/journal.ts';
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';
 import { MAX_TASKS_OF_RUN } from '../snapshot/stored-run.ts';
@@ -99,7 +99,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const { start, entries, end } = journal;
   const isWrong = createFindings(runId, 'record', 'bad');
   const used = {
-    calls: sumOverEntries(entries, callsOf),
+    calls: sumOverEntries(entries, countEntryCalls),
     tokens: sumOverEntries(entries, ({ analysis }) => analysis.tokens ?? 0),
     costUsd: sumOverEntries(entries, priceOfEntry),
     unpriced: countUnpriced(entries),

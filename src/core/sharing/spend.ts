@@ -11,7 +11,7 @@ export function addLedgers(ledgers: readonly (readonly LedgerDay[])[], now: numb
 }
 
 /** Returns the sum of days. */
-export function totalOf(days: readonly LedgerDay[]): Omit<LedgerDay, 'day'> {
+export function sumLedgerDays(days: readonly LedgerDay[]): Omit<LedgerDay, 'day'> {
   const { calls, tokens, costUsd, minutes } = sumDays('', days);
   return { calls, tokens, costUsd, minutes };
 }

@@ -56,12 +56,12 @@ export type Prices = Readonly<Record<string, Price>>;
 const MILLION = 1_000_000;
 
 /** Returns the cost of a model's tokens in US dollars; null if its price is unknown. `cached` is a part of `input`. */
-export function costOf(
+export function computeModelCost(
   prices: Prices,
   model: string,
   tokens: { readonly input: number; readonly cached: number; readonly output: number },
 ): number | null {
-  const price = priceOf(prices, model);
+  const price = findModelPrice(prices, model);
   return price === null ? null : computeCostAt(price, tokens);
 }
 
@@ -78,12 +78,12 @@ export function computeCostAt(
 }
 
 /** Returns the user's price of a model, else its list price; null if the price is unknown. */
-export function priceOf(prices: Prices, model: string): Price | null {
-  return givenPriceOf(prices, model) ?? listPriceOf(model);
+export function findModelPrice(prices: Prices, model: string): Price | null {
+  return findGivenPrice(prices, model) ?? listPriceOf(model);
 }
 
 /** Returns the user's price of a model; null if none. */
-export function givenPriceOf(prices: Prices, model: string): Price | null {
+export function findGivenPrice(prices: Prices, model: string): Price | null {
   const name = model.toLowerCase();
   const fitting = Object.entries(prices).filter(([part]) => name.includes(part.toLowerCase()));
   // The more expensive of two equally long parts is used, so that a limit is kept.

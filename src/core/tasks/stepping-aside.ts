@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../analysis/analysis.ts';
+import { computeFingerprint } from '../analysis/analysis.ts';
 import { describeFailure } from '../analysis/failure-words.ts';
 import { hasAgentChangedContent } from '../pipeline/step-record.ts';
 import { listUnverifiedTasks, isKnownRed, listTasksHeldByOthers } from '../lane/verification.ts';
@@ -192,6 +192,6 @@ function circuitFacts(
 
 /** Returns the errors of the final message; for a failed call also the CLI's own error, which the message lacks. */
 function fingerprintsOf({ errors, agentError }: IterationFacts['analysis'], agentFailed: boolean): readonly string[] {
-  const ofCall = agentFailed && agentError !== null ? [fingerprintOf(agentError.text)] : [];
+  const ofCall = agentFailed && agentError !== null ? [computeFingerprint(agentError.text)] : [];
   return [...errors.map(({ fingerprint }) => fingerprint), ...ofCall].map((one) => one.slice(0, MAX_FINGERPRINT_CHARS));
 }

@@ -50,7 +50,7 @@ interface TaskEnd {
  * Returns the runs that can be replayed: those for which this version, under their limits, makes the recorded
  * decisions.
  */
-export function replaysOf(journals: readonly Journal[], kindsOf: KindsOfDenial): ReplayableRuns {
+export function selectReplayableRuns(journals: readonly Journal[], kindsOf: KindsOfDenial): ReplayableRuns {
   const played = journals
     .map((journal) => ({ journal, replayed: replayChanged(journal, (policy) => policy, kindsOf) }))
     .filter(({ journal, replayed }) => isAsRecorded(journal, replayed))
@@ -126,7 +126,7 @@ export function tuneLimit(replays: ReplayableRuns, limit: ReplayLimit, now: numb
 }
 
 /** Returns the effect of exactly this value. */
-export function tryValue(replays: ReplayableRuns, limit: ReplayLimit, value: number): TunedLimit {
+export function replayWithValue(replays: ReplayableRuns, limit: ReplayLimit, value: number): TunedLimit {
   const effect = effectOfLimits(replays, (policy) => limit.change(policy, value));
   return { limit, heldBack: countHeldBack(replays, limit), tried: [{ value, effect }] };
 }

@@ -28,7 +28,7 @@ import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranchOf, judgeLane } from '../lane/restore.ts';
-import { FOR_TASKS } from '../tasks/sources.ts';
+import { TASKS_PURPOSE } from '../tasks/sources.ts';
 import { isTaskIssue, explainNoTask } from '../tasks/queued-issues.ts';
 import { startIssueWork, startQueueWork, startQueueWorkOnLanes } from '../work.ts';
 import { refuseCommand, withReceipt } from './answering.ts';
@@ -100,7 +100,7 @@ export async function obeyCommand(
 }
 
 /** The request of a person who asks for a run of the queue by name. */
-export const QUEUE_NOW = { asked: true, byHand: true, purpose: FOR_TASKS } as const;
+export const QUEUE_NOW = { asked: true, byHand: true, purpose: TASKS_PURPOSE } as const;
 
 /** Returns the intake with its answer addressed to the thread of the command. */
 function answeredIn({ number }: Thread, intake: Intake): Intake {
@@ -182,7 +182,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   const number = issueOfId(lane);
   const intake =
     number === null
-      ? await startQueueWork(deps, { asked: true, byHand: given.task === null, purpose: FOR_TASKS })
+      ? await startQueueWork(deps, { asked: true, byHand: given.task === null, purpose: TASKS_PURPOSE })
       : await startIssueWork(deps, { number, redo: false, approvedText: null });
   return withReceipt(intake, thread, receipt);
 }

@@ -21,7 +21,7 @@ import type { Account } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
-import { FOR_TASKS } from '../tasks/sources.ts';
+import { TASKS_PURPOSE } from '../tasks/sources.ts';
 import { startIssueWork, startQueueWork, startQueueWorkOnLanes } from '../work.ts';
 import { orderRetry, QUEUE_NOW } from './commands.ts';
 import { saveOrder } from './save-order.ts';
@@ -89,7 +89,7 @@ export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: O
     return updated('The issue is not the open dashboard, or nobody with write permission has ticked a box.');
   if (wantsRun) return startQueueWorkOnLanes(deps, QUEUE_NOW);
   if (retried.includes(QUEUE))
-    return gateResultOfLane(deps, await startQueueWork(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
+    return gateResultOfLane(deps, await startQueueWork(deps, { asked: true, byHand: false, purpose: TASKS_PURPOSE }));
   const number = retried.map(issueOfId).find((issue) => issue !== null);
   return number === undefined
     ? updated(`Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`)

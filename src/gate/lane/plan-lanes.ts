@@ -13,7 +13,7 @@ import { textOf } from '../../errors.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { FilesByBranch, RemoteBranch } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import { FOR_TASKS, createOwnRequest, type WorkRequest } from '../tasks/sources.ts';
+import { TASKS_PURPOSE, createOwnRequest, type WorkRequest } from '../tasks/sources.ts';
 import { type AdmissibleLane, createLaneEnder } from './decide.ts';
 
 /** Maximum number of new lanes in one run, for each of which the gate makes some requests. */
@@ -101,7 +101,7 @@ export async function planLanes(
     const task = tasks.find(({ id }) => id === lane);
     const issue = issues.find(({ number }) => toIssueLane(number) === lane);
     if (task === undefined || issue === undefined || queue === null) return [];
-    return [{ request: createOwnRequest(issue, FOR_TASKS), decided: newLane(deps, queue.decided, task) }];
+    return [{ request: createOwnRequest(issue, TASKS_PURPOSE), decided: newLane(deps, queue.decided, task) }];
   });
   const lanes = [
     ...known.filter((one) => one === urgent || chosen.own !== null),

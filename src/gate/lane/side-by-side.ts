@@ -12,7 +12,7 @@ import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/trust.ts';
 import { forecastIssue } from '../tasks/forecast.ts';
-import { FOR_TASKS, createOwnRequest, type WorkRequest } from '../tasks/sources.ts';
+import { TASKS_PURPOSE, createOwnRequest, type WorkRequest } from '../tasks/sources.ts';
 import {
   type ClaimedWork,
   endChangedTooOften,
@@ -203,7 +203,7 @@ async function decideOnUnfinished(
   const resting: LaneId[] = [];
   let unnotified: EndWithoutCall['intake'] | null = null;
   for (const issue of continuable) {
-    const request = createOwnRequest(issue, FOR_TASKS);
+    const request = createOwnRequest(issue, TASKS_PURPOSE);
     const decided = await decideOnLane(deps, request);
     if (decided.kind === 'admissible') unfinished.push({ request, decided });
     else if (unnotified === null && needsUnnotifiedPerson(deps, decided.intake)) unnotified = decided.intake;

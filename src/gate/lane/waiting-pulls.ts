@@ -11,7 +11,7 @@ import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
-import { createOwnRequest, FOR_TASKS, type RunPurpose, type WorkRequest } from '../tasks/sources.ts';
+import { createOwnRequest, TASKS_PURPOSE, type RunPurpose, type WorkRequest } from '../tasks/sources.ts';
 import type { EndWithoutCall } from './decide.ts';
 import { examineTrain, type ExaminedTrain } from './train.ts';
 
@@ -148,7 +148,7 @@ export async function continueIssueLane(
   let unnotified: Intake | null = null;
   const resting: LaneId[] = [];
   for (const issue of mayServeOtherLanes(intake.outcome) ? continuable.slice(0, MAX_EXAMINED) : []) {
-    const own = await admit(deps, createOwnRequest(issue, FOR_TASKS));
+    const own = await admit(deps, createOwnRequest(issue, TASKS_PURPOSE));
     if (own.kind === 'work') return own;
     if (unnotified === null && needsUnnotifiedPerson(deps, own)) unnotified = own;
     else if (own.outcome.reason === 'all_done') resting.push(toIssueLane(issue.number));

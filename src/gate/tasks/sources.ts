@@ -68,7 +68,7 @@ export type RunPurpose =
       readonly of: 'event' | 'waiting' | 'waiting-finished';
     };
 
-export const FOR_TASKS: RunPurpose = { kind: 'tasks' };
+export const TASKS_PURPOSE: RunPurpose = { kind: 'tasks' };
 
 /** Returns the request to work on an issue's own lane when nobody asked for the issue by name. */
 export function createOwnRequest(issue: Issue, purpose: RunPurpose): WorkRequest {

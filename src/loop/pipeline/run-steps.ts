@@ -18,7 +18,7 @@ import { findObstacle } from '../../core/lane/decide.ts';
 import { findReadmeProblem } from '../../core/pipeline/readme-check.ts';
 import {
   recordStepRun,
-  circuitOf,
+  findStepCircuit,
   describeStepResult,
   type StepRecord,
   type StepResult,
@@ -222,7 +222,7 @@ function recordBeforeRun(iteration: Iteration, { work }: StepWalk, step: Step): 
     denials: [],
     allowedTools: step.kind === 'agent' ? step.allowedTools : null,
     marker: null,
-    circuit: step.breaker === null ? null : circuitOf(work.state.steps, step.name),
+    circuit: step.breaker === null ? null : findStepCircuit(work.state.steps, step.name),
   };
 }
 

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../core/countdown.ts';
-import { computeMergedTaskCost, type HistoryGroup, weekOf } from '../../core/history/task-history.ts';
+import { computeMergedTaskCost, type HistoryGroup, formatWeek } from '../../core/history/task-history.ts';
 import { formatCost, formatCount } from '../format.ts';
 
 /** Maximum number of weeks in a chart, up to the newest. */
@@ -67,7 +67,7 @@ function weeksOf(weeks: readonly HistoryGroup[]): readonly Week[] {
   const oldest = Date.parse(weeks[0]?.name ?? '1970-01-05');
   const count = Math.min(SHOWN_WEEKS, Math.max(FEWEST_WEEKS, (newest - oldest) / WEEK_MS + 1));
   return Array.from({ length: count }, (_, index) => {
-    const monday = weekOf(newest - (count - 1 - index) * WEEK_MS);
+    const monday = formatWeek(newest - (count - 1 - index) * WEEK_MS);
     return { monday, group: known.get(monday) ?? null };
   });
 }

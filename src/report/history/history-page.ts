@@ -3,7 +3,15 @@ import type { HistorySummary, HistoryGroup, TaskHistory } from '../../core/histo
 import { renderMore } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCostChart, renderMergedChart } from './history-chart.ts';
-import { formatLong, gapsOf, type GroupKind, MEASURES, measuresOf, nameOfGroup, renderEnds } from './history-text.ts';
+import {
+  formatLong,
+  describeMissingMeasures,
+  type GroupKind,
+  MEASURES,
+  formatMeasures,
+  nameOfGroup,
+  renderEnds,
+} from './history-text.ts';
 
 /** Maximum numbers of rows of the tables. */
 const SHOWN = { weeks: 26, others: 12, tasks: 40 };
@@ -51,8 +59,8 @@ ${history.all.tasks === 0 ? '<p>No run has published a pull request yet.</p>' : 
 }
 
 function renderContent(history: HistorySummary, tasks: readonly TaskHistory[], repository: string | null): string {
-  const measures = measuresOf(history.all);
-  const notes = gapsOf(history.all);
+  const measures = formatMeasures(history.all);
+  const notes = describeMissingMeasures(history.all);
   return `<dl class="cards">
 ${MEASURES.map((measure) => `<div><dt>${measure}</dt><dd>${measures[measure]}</dd></div>`).join('\n')}
 </dl>
@@ -98,7 +106,7 @@ ${renderGroupTable(kind, groups)}
 
 function renderGroupTable(kind: GroupKind, groups: readonly HistoryGroup[]): string {
   const rows = groups.map((group) => {
-    const measures = measuresOf(group);
+    const measures = formatMeasures(group);
     const cells = MEASURES.map((measure) => `<td class="n">${measures[measure]}</td>`);
     return `<tr><th scope="row">${escapeHtml(nameOfGroup(group, kind))}</th>${cells.join('')}</tr>`;
   });

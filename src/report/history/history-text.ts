@@ -22,7 +22,7 @@ export const MEASURES = [
 ] as const;
 
 /** Returns a group's measures as text, with `–` for a measure without data. */
-export function measuresOf(totals: HistoryTotals): Readonly<Record<(typeof MEASURES)[number], string>> {
+export function formatMeasures(totals: HistoryTotals): Readonly<Record<(typeof MEASURES)[number], string>> {
   const { merged, judged, untouched, reviewRounds, medianMs, reverted } = totals;
   const cost = computeMergedTaskCost(totals);
   return {
@@ -36,7 +36,13 @@ export function measuresOf(totals: HistoryTotals): Readonly<Record<(typeof MEASU
 }
 
 /** Returns what the measures leave out, as sentences. */
-export function gapsOf({ merged, priced, judged, notMerged, lostUsd }: HistoryTotals): readonly string[] {
+export function describeMissingMeasures({
+  merged,
+  priced,
+  judged,
+  notMerged,
+  lostUsd,
+}: HistoryTotals): readonly string[] {
   const [unpriced, unjudged] = [merged - priced, merged - judged];
   const lost = lostUsd === null ? 'at an unknown cost' : `for ${formatCost(lostUsd)}`;
   return [
@@ -77,7 +83,8 @@ export function renderHistory(
 ): string {
   const head = `${title === '' ? '' : `${title}, `}${formatInstant(now)}: ${renderEnds(history.all)}`;
   if (history.all.tasks === 0) return `${head}\n\nNo run has published a pull request yet.\n`;
-  if (history.all.merged === 0) return `${[head, '', 'No task is merged yet.', ...gapsOf(history.all)].join('\n')}\n`;
+  if (history.all.merged === 0)
+    return `${[head, '', 'No task is merged yet.', ...describeMissingMeasures(history.all)].join('\n')}\n`;
   const sections = [
     { name: 'weeks from', kind: 'week', shown: SHOWN.weeks, groups: history.weeks.toReversed() },
     { name: 'agents', kind: 'agent', shown: SHOWN.others, groups: history.agents },
@@ -86,13 +93,13 @@ export function renderHistory(
   ] as const;
   const rows: (readonly string[])[] = [
     ['', 'merged', 'cost/task', 'untouched', 'rounds', 'to merge', 'reverted'],
-    ['all tasks', ...Object.values(measuresOf(history.all))],
+    ['all tasks', ...Object.values(formatMeasures(history.all))],
     ...sections.flatMap(({ name, kind, shown, groups }) => [
       [],
       [name],
       ...groups
         .slice(0, shown)
-        .map((group) => [`  ${cutText(nameOfGroup(group, kind), 28)}`, ...Object.values(measuresOf(group))]),
+        .map((group) => [`  ${cutText(nameOfGroup(group, kind), 28)}`, ...Object.values(formatMeasures(group))]),
       ...(groups.length > shown ? [[` ${renderMore(groups.length - shown)}`]] : []),
     ]),
   ];
@@ -103,7 +110,7 @@ export function renderHistory(
       .join('  ')
       .trimEnd(),
   );
-  return [head, '', ...lines, '', ...gapsOf(history.all)].join('\n').trimEnd().concat('\n');
+  return [head, '', ...lines, '', ...describeMissingMeasures(history.all)].join('\n').trimEnd().concat('\n');
 }
 
 function percentOf(part: number, whole: number): number {

@@ -5,7 +5,7 @@ import type { JudgedLane } from '../../core/snapshot/judged.ts';
 import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
-import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
+import { addLedgers, sumLedgerDays } from '../../core/sharing/spend.ts';
 import { isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isTaskBegun, isFinished, computeShownProgress, type TaskState } from '../../core/tasks/task.ts';
@@ -158,7 +158,7 @@ function overviewLaneOf(
       current: each.id === state.currentTask,
     })),
     waits: [...waitsOf({ ...ofLane, cooldownMs, now })],
-    spend: totalOf(addLedgers([state.ledger], now)),
+    spend: sumLedgerDays(addLedgers([state.ledger], now)),
     warnings: [...stored.warnings],
   };
 }

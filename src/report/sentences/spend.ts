@@ -5,8 +5,8 @@ import type { BranchChange } from '../../core/lane/change.ts';
 import type { LedgerDay } from '../../core/lane/ledger.ts';
 import { hasUnpricedCall } from '../../core/pipeline/step-record.ts';
 import type { RunUsage } from '../../core/sharing/budget.ts';
-import { totalOf } from '../../core/sharing/spend.ts';
-import { costOf } from '../../core/spending/prices.ts';
+import { sumLedgerDays } from '../../core/sharing/spend.ts';
+import { computeModelCost } from '../../core/spending/prices.ts';
 import type { WorkedReport } from '../../handover/report.ts';
 import { formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
 
@@ -157,7 +157,7 @@ function reportsNoUsage(agent: AgentName): boolean {
 
 /** Returns the price of some tokens of each kind, or null if it is not known. */
 function knownPriceOf({ prices }: Costs, model: string | null): number | null {
-  return model === null ? null : costOf(prices, model, { input: 2, cached: 1, output: 1 });
+  return model === null ? null : computeModelCost(prices, model, { input: 2, cached: 1, output: 1 });
 }
 
 /** Names the inputs that apply, in a sentence. */
@@ -181,7 +181,7 @@ export function describeUnfinishedCalls({ calls, tokens, costUsd }: RunUsage): r
 /** Summarizes the use of the last 31 days in one line: cost, calls, tokens and time. */
 export function summarizeSpend(days: readonly LedgerDay[]): string {
   if (days.length === 0) return 'nothing';
-  const { calls, tokens, costUsd, minutes } = totalOf(days);
+  const { calls, tokens, costUsd, minutes } = sumLedgerDays(days);
   return [
     ...listKnownCost({ tokens, costUsd }),
     formatCount(calls, 'call'),

@@ -1,6 +1,6 @@
 import { releaseLane, renewReservation } from '../../gate/lane/claim.ts';
 import type { GateDeps } from '../../gate/deps.ts';
-import { FOR_TASKS } from '../../gate/tasks/sources.ts';
+import { TASKS_PURPOSE } from '../../gate/tasks/sources.ts';
 import { detectOtherRalphs, startQueueWorkOnLanes } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -105,7 +105,7 @@ async function enter(deps: HomeDeps, gateDeps: GateDeps): Promise<GateResult> {
   const { intake: found, ...lanes } = await startQueueWorkOnLanes(gateDeps, {
     asked: false,
     byHand: true,
-    purpose: FOR_TASKS,
+    purpose: TASKS_PURPOSE,
   });
   const intake = found.kind === 'work' ? await narrowToTask(gateDeps, found, deps.task) : found;
   return { ...lanes, intake: { ...intake, notes: { ...intake.notes, found: foreign } } };

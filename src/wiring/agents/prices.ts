@@ -1,7 +1,7 @@
 import { priceOfClaude } from '../../agents/claude/messages/prices.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
 import { AGENTS } from '../../core/agent-names.ts';
-import { priceOf, type Prices } from '../../core/spending/prices.ts';
+import { findModelPrice, type Prices } from '../../core/spending/prices.ts';
 
 /**
  * Returns the user's models without a known price. GitHub's own service and a user's program choose models by
@@ -15,7 +15,7 @@ export function listUnpricedModels(
     model === null ||
     !AGENTS[name].isCounted ||
     priceOfClaude(model, prices) !== null ||
-    priceOf(prices, model) !== null
+    findModelPrice(prices, model) !== null
       ? []
       : [model],
   );

@@ -4,7 +4,7 @@ import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { changePolicy } from '../../../src/config/agent-inputs.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { listStoredRuns } from '../../../src/core/snapshot/stored-run.ts';
-import { effectOfLimits, replaysOf } from '../../../src/core/tuning/tuning.ts';
+import { effectOfLimits, selectReplayableRuns } from '../../../src/core/tuning/tuning.ts';
 import { finisher, steadyWorker, stuck } from '../stage/behaviours.ts';
 import { createProject, runOnce } from '../stage/run-action.ts';
 import { HOUR } from '../../unit/core/core-fixtures.ts';
@@ -24,7 +24,7 @@ test('the journals that runs store are replayed: with their own limits nothing c
     const parsed = parseJournal(gunzipSync(Buffer.from(journal ?? '', 'base64')).toString());
     return parsed.kind === 'journal' ? [parsed.journal] : [];
   });
-  const replays = replaysOf(journals, kindOfDenialBy);
+  const replays = selectReplayableRuns(journals, kindOfDenialBy);
   expect(stored.length).toBeGreaterThan(2);
   expect(replays.journals).toHaveLength(stored.length);
   const none = { iterations: 0, costUsd: 0, unpriced: 0 };

@@ -1,4 +1,4 @@
-import { givenPriceOf, type Prices } from '../../../core/spending/prices.ts';
+import { findGivenPrice, type Prices } from '../../../core/spending/prices.ts';
 
 /** Tokens of one answer by kind, as the Messages API reports them. */
 export interface ClaudeTokenCounts {
@@ -106,7 +106,7 @@ export function computeCostUsd(
 
 /** Returns the price that the user set for a model, otherwise the price of its family; null if it is unknown. */
 export function priceOfClaude(model: string, prices: Prices): Price | null {
-  const given = givenPriceOf(prices, model);
+  const given = findGivenPrice(prices, model);
   if (given !== null) return { input: given.input, output: given.output, cacheRead: given.cachedInput };
   const name = plainModelName(model);
   if (ALIAS.test(name)) return FAMILIES.find(([form]) => form.test(name))?.[1] ?? UNKNOWN;

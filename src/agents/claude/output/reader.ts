@@ -1,5 +1,5 @@
 import type { Analysis, Transcript, TranscriptReader } from '../../../core/analysis/analysis.ts';
-import { holdsMarker } from '../../../core/analysis/status-block.ts';
+import { hasBlockMarker } from '../../../core/analysis/status-block.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
 import {
   findLineEnd,
@@ -341,8 +341,8 @@ function createFormatWitness(): FormatWitness {
    * events, it is inside a string.
    */
   function isQuotation(text: string): boolean {
-    if (!mayBeQuotation()) return prose.before && holdsMarker(text);
-    return (prose.before && prose.after) || announced || holdsMarker(text);
+    if (!mayBeQuotation()) return prose.before && hasBlockMarker(text);
+    return (prose.before && prose.after) || announced || hasBlockMarker(text);
   }
 }
 

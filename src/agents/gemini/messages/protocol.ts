@@ -2,9 +2,9 @@ import { computeMaxInput, type Spent } from '../../../core/spending/meter.ts';
 import {
   computeCostAt,
   computeMaxSearches,
-  givenPriceOf,
+  findGivenPrice,
   MAX_SEARCH_USD,
-  priceOf,
+  findModelPrice,
   type Prices,
 } from '../../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../../ports/broker.ts';
@@ -109,7 +109,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     tooLarge: 'The request exceeds the maximum length: it is larger than 32 MB.',
     exhaustedIn: (contentType) =>
       contentType.includes('text/event-stream') ? `data: ${protocol.exhausted.body}\n\n` : null,
-    hasPrice: (model) => priceOf(prices, model) !== null,
+    hasPrice: (model) => findModelPrice(prices, model) !== null,
     shortAnswer: () => null,
     headers: (given, secretFor) => {
       const key = secretFor(joinHeader(given['x-goog-api-key']));
@@ -191,8 +191,9 @@ function mostOutput(message: JsonObject): number {
 }
 
 function spentBy(counts: GeminiTokenCounts, { model, prices }: PricedRequest): Spent {
-  const price = priceOf(prices, model);
-  const isLong = counts.input > LONG_TOKENS && LONG_CONTEXT_PRICED.test(model) && givenPriceOf(prices, model) === null;
+  const price = findModelPrice(prices, model);
+  const isLong =
+    counts.input > LONG_TOKENS && LONG_CONTEXT_PRICED.test(model) && findGivenPrice(prices, model) === null;
   const asked =
     price === null || !isLong
       ? price

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { codeOf } from '../../analysis/markdown-code.ts';
+import { extractCode } from '../../analysis/markdown-code.ts';
 import type { Immutable } from '../../policy.ts';
 import { isLockFile } from '../../review/test-files.ts';
 
@@ -102,7 +102,7 @@ export function findCalledTools(commands: string): readonly LockTool[] {
 
 /** Returns the tools that a Markdown text calls in its code. */
 export function findNamedTools(markdown: string): readonly LockTool[] {
-  return findCalledTools(codeOf(markdown.slice(0, MAX_NAMING_CHARS)));
+  return findCalledTools(extractCode(markdown.slice(0, MAX_NAMING_CHARS)));
 }
 
 const COMMAND_END = /\r\n?|\n|&&|\|\||[;|&(){}`]/;

@@ -1,4 +1,4 @@
-import { findErrors, fingerprintOf } from '../../analysis/analysis.ts';
+import { findErrors, computeFingerprint } from '../../analysis/analysis.ts';
 import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
@@ -61,7 +61,7 @@ const DURATION = /(?: in)?[ ([\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|
 
 function baseFailureOf(line: string): Failure {
   const text = line.replace(DURATION, '').trim();
-  return { text: capText(text, MAX_FAILURE_TEXT_CHARS), fingerprint: fingerprintOf(text) };
+  return { text: capText(text, MAX_FAILURE_TEXT_CHARS), fingerprint: computeFingerprint(text) };
 }
 
 /** Returns the failing tests that a reporter names, in a stable order. */

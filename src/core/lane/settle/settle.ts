@@ -10,7 +10,7 @@ import {
 import type { Evidence } from '../../evidence.ts';
 import { isFeedback } from '../../feedback/subject.ts';
 import type { Outcome } from '../../outcome.ts';
-import { hasCalledAgent, hasAgentChangedContent, rememberSteps } from '../../pipeline/step-record.ts';
+import { hasCalledAgent, hasAgentChangedContent, updateStepMemory } from '../../pipeline/step-record.ts';
 import type { Policy } from '../../policy.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
@@ -143,7 +143,7 @@ export function settleIteration(
         ? {}
         : { failedServers: facts.evidence.failedServers.map((name) => name.slice(0, 120)) }),
     },
-    steps: rememberSteps(state.steps, facts.evidence.steps),
+    steps: updateStepMemory(state.steps, facts.evidence.steps),
   };
   const steps: readonly ((state: LaneState) => LaneState)[] = [
     (next) => settleTime(next, facts, now),

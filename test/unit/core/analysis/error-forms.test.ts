@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findErrors, fingerprintOf } from '../../../../src/core/analysis/analysis.ts';
+import { findErrors, computeFingerprint } from '../../../../src/core/analysis/analysis.ts';
 
 const textsIn = (prose: string): readonly string[] => findErrors(prose).map(({ text }) => text);
 
@@ -98,7 +98,7 @@ describe('out of a fingerprint are taken', () => {
     ['positions in files', 'a.ts:3 is wrong', 'b.ts:44:5 is wrong'],
     ['names made for one run', 'no pod web-k3jx9q', 'no pod web-zz81ab'],
   ])('%s', (_what, one, other) => {
-    expect(fingerprintOf(one)).toBe(fingerprintOf(other));
+    expect(computeFingerprint(one)).toBe(computeFingerprint(other));
   });
 
   test.each<[string, string, string]>([
@@ -109,7 +109,7 @@ describe('out of a fingerprint are taken', () => {
     ['what stands around a number', 'exit code 1', 'signal 1'],
     ['names with a number at their end', 'no module x-base64', 'no module x-decode64'],
   ])('but not %s', (_what, one, other) => {
-    expect(fingerprintOf(one)).not.toBe(fingerprintOf(other));
+    expect(computeFingerprint(one)).not.toBe(computeFingerprint(other));
   });
 });
 
@@ -117,8 +117,8 @@ test.each([
   ['(1:9)', '(12:34)'],
   ['(12:34)', '(123:4)'],
 ])('a position that a parser reports is not part of the fingerprint: %s and %s', (first, second) => {
-  expect(fingerprintOf(`SyntaxError: Unexpected token ${first}`)).toBe(
-    fingerprintOf(`SyntaxError: Unexpected token ${second}`),
+  expect(computeFingerprint(`SyntaxError: Unexpected token ${first}`)).toBe(
+    computeFingerprint(`SyntaxError: Unexpected token ${second}`),
   );
 });
 

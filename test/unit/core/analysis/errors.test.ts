@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fingerprintOf } from '../../../../src/core/analysis/analysis.ts';
+import { computeFingerprint } from '../../../../src/core/analysis/analysis.ts';
 import { analyzeAt, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
 test.each([
@@ -58,18 +58,18 @@ describe('fingerprint', () => {
     ['Error: waited 30s', 'Error: waited 5s'],
     ['Error: no such table', ' ERROR:\tno  such\n table '],
   ])('is the same for %j and %j', (one, other) => {
-    expect(fingerprintOf(one)).toBe(fingerprintOf(other));
+    expect(computeFingerprint(one)).toBe(computeFingerprint(other));
   });
   test('differs for another error', () => {
-    expect(fingerprintOf('Error: cannot open /a')).not.toBe(fingerprintOf('Error: cannot close /a'));
+    expect(computeFingerprint('Error: cannot open /a')).not.toBe(computeFingerprint('Error: cannot close /a'));
   });
   test('is that of the first 1,000 characters', () => {
     const start = `Error: ${'no '.repeat(330)}ta`;
-    expect(fingerprintOf(`${start}b here`)).toBe(fingerprintOf(`${start}b there`));
-    expect(fingerprintOf(`${start}a`)).not.toBe(fingerprintOf(`${start}b`));
+    expect(computeFingerprint(`${start}b here`)).toBe(computeFingerprint(`${start}b there`));
+    expect(computeFingerprint(`${start}a`)).not.toBe(computeFingerprint(`${start}b`));
   });
   test('differs for other words', () => {
-    expect(fingerprintOf('Error: no table')).not.toBe(fingerprintOf('Error: notable'));
+    expect(computeFingerprint('Error: no table')).not.toBe(computeFingerprint('Error: notable'));
   });
   test('appears once, with the text that came first', () => {
     expect(
@@ -82,7 +82,7 @@ describe('fingerprint', () => {
     ['Error: cannot open /a/b.txt (code 17)', '34fd3bdd4e3af490'],
     ['Error: no module', '037d84501f52bcf5'],
   ])('stays what it is in the states of earlier runs: %j', (text, fingerprint) => {
-    expect(fingerprintOf(text)).toBe(fingerprint);
+    expect(computeFingerprint(text)).toBe(fingerprint);
   });
   test('is listed for the first twenty errors', () => {
     const errors = Array.from({ length: 21 }, (_, index) => `Error: no table ${'x'.repeat(index + 1)}`);

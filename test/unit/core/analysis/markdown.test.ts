@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closesFence, findOpeningFence, markLines, proseOf } from '../../../../src/core/analysis/markdown-code.ts';
+import { closesFence, findOpeningFence, markLines, extractProse } from '../../../../src/core/analysis/markdown-code.ts';
 
 describe('a line opens a fence', () => {
   test.each<[string, string, string | null]>([
@@ -66,10 +66,10 @@ describe('of prose', () => {
     ['a quote leaves a gap', 'a\n> b\nc', 'a\n\nc'],
   ])('%s', (_rule, text, prose) => {
     // The size of a gap does not matter.
-    expect(proseOf(markLines(text), 'prose').replace(/\n{2,}/g, '\n\n')).toBe(prose);
+    expect(extractProse(markLines(text), 'prose').replace(/\n{2,}/g, '\n\n')).toBe(prose);
   });
 
   test('quotes may be kept, which fences never are', () => {
-    expect(proseOf(markLines('> a `b`\n```\nc'), 'prose-and-quotes').trim()).toBe('> a `…`');
+    expect(extractProse(markLines('> a `b`\n```\nc'), 'prose-and-quotes').trim()).toBe('> a `…`');
   });
 });

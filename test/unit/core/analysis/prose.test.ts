@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fingerprintOf } from '../../../../src/core/analysis/analysis.ts';
+import { computeFingerprint } from '../../../../src/core/analysis/analysis.ts';
 import { analyzeAt } from '../../agents/claude/fixtures.ts';
 
 describe('a completion indicator', () => {
@@ -93,7 +93,7 @@ describe('a fingerprint', () => {
     ['timeout at 10:00:00', 'timeout at 5pm'],
     ['timeout at Mon Jan  5 10:00:00 2026', 'timeout at Tue Feb 17 11:30:09 2027'],
   ])('is the same for %j and %j', (one, other) => {
-    expect(fingerprintOf(one)).toBe(fingerprintOf(other));
+    expect(computeFingerprint(one)).toBe(computeFingerprint(other));
   });
 
   test.each([
@@ -103,7 +103,7 @@ describe('a fingerprint', () => {
     ['error TS2322: x', 'error TS2345: x'],
     ["ENOENT: open '/a b/c'", "EACCES: open '/a b/c'"],
   ])('differs for %j and %j', (one, other) => {
-    expect(fingerprintOf(one)).not.toBe(fingerprintOf(other));
+    expect(computeFingerprint(one)).not.toBe(computeFingerprint(other));
   });
 });
 

@@ -5,7 +5,7 @@ import {
   computeMergedTaskCost,
   historySummaryOf,
   type HistoryTotals,
-  weekOf,
+  formatWeek,
   type TaskHistory,
   listTaskHistories,
 } from '../../../../src/core/history/task-history.ts';
@@ -92,7 +92,7 @@ describe('the totals', () => {
     ['2026-01-01T00:00:00Z', '2025-12-29'],
     ['1970-01-01T00:00:00Z', '1969-12-29'],
   ])('of %s belong to the week from %s', (instant, monday) => {
-    expect(weekOf(Date.parse(instant))).toBe(monday);
+    expect(formatWeek(Date.parse(instant))).toBe(monday);
   });
 
   test('of the weeks, and of the agents, add up to those of all tasks', () => {

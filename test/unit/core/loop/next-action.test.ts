@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { createRunSoFar, type RunSoFar } from '../../../../src/core/lane/decide.ts';
 import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import {
-  ITERATED,
+  FACTS_AFTER_ITERATION,
   updateFacts,
   decideLoopAction,
-  NOTHING_KNOWN,
+  FACTS_AT_START,
   type LoopAction,
   type LoopFacts,
   type LoopSituation,
@@ -61,7 +61,7 @@ function actionIn({ known, run, policy: bounds, unreserved, ...change }: Change)
   return decideLoopAction({
     ...{ state, tasks: [task(1)], now: noon, head, canLook: true, cancelled: false, endingBy: null },
     ...change,
-    known: { ...NOTHING_KNOWN, ...known },
+    known: { ...FACTS_AT_START, ...known },
     run: { ...createRunSoFar(state, noon), ...run },
     policy: { ...policy, ...bounds },
     unreserved: unreserved === undefined ? null : { ...policy, ...unreserved },
@@ -89,10 +89,14 @@ test.each<[string, Change, object]>([
   ['a repaired base is merged', { known: { stage: 'base-merged' } }, { kind: 'apply-suggestions' }],
   ['suggested changes are applied', { known: { stage: 'suggestions-applied' } }, { kind: 'push' }],
   ['a merge needed no call', { known: { stage: 'merged' }, run: once }, { kind: 'push' }],
-  ['an iteration is over', { known: ITERATED, run: once }, { kind: 'push' }],
-  ['… and the run is cancelled', { known: ITERATED, run: once, cancelled: true }, { kind: 'push' }],
+  ['an iteration is over', { known: FACTS_AFTER_ITERATION, run: once }, { kind: 'push' }],
+  ['… and the run is cancelled', { known: FACTS_AFTER_ITERATION, run: once, cancelled: true }, { kind: 'push' }],
   ['… and its time is over', { known: { stage: 'opened' }, now: noon + HOUR }, { kind: 'verify-base' }],
-  ['… and it cannot continue', { known: { ...ITERATED, failure }, run: once }, { kind: 'break-off', outcome: failure }],
+  [
+    '… and it cannot continue',
+    { known: { ...FACTS_AFTER_ITERATION, failure }, run: once },
+    { kind: 'break-off', outcome: failure },
+  ],
 
   // Before a call
   ['the branch is ready', { known: ready }, { kind: 'prepare-merge', task: { id: 'issue-1' } }],
@@ -350,7 +354,7 @@ test.each<[string, Change, object]>([
 
 test('an action that takes time makes old what people ordered, how the work tree lies, and an end that stood', () => {
   const known: LoopFacts = {
-    ...{ ...NOTHING_KNOWN, ...asked, isHeadVerified: true, hasAskedForMore: true },
+    ...{ ...FACTS_AT_START, ...asked, isHeadVerified: true, hasAskedForMore: true },
     prepared: { task: 'issue-1', merge: null },
     ending: { outcome: limit, decidedAt: noon, cancelled: false },
   };
@@ -359,5 +363,5 @@ test('an action that takes time makes old what people ordered, how the work tree
 });
 
 test('an iteration makes all of it old, but that there is something to push', () => {
-  expect(ITERATED).toEqual({ ...NOTHING_KNOWN, stage: 'iterated' });
+  expect(FACTS_AFTER_ITERATION).toEqual({ ...FACTS_AT_START, stage: 'iterated' });
 });

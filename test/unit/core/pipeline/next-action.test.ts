@@ -19,9 +19,9 @@ import {
   noStepMemory,
   findOpenSteps,
   type OpenSteps,
-  probeAtOf,
+  computeProbeInstant,
   allowStepProbes,
-  rememberSteps,
+  updateStepMemory,
   type StepCircuit,
   type StepMemory,
   type StepRecord,
@@ -315,20 +315,20 @@ describe("a step's circuit", () => {
 
   test('lets one try through after its time; a failure opens it for as long again', () => {
     const open: StepCircuit = { failures: 2, openedAt: noon };
-    expect(probeAtOf(open, breaker, noon + MINUTE - 1)).toBe(noon + MINUTE);
-    expect(probeAtOf(open, breaker, noon + MINUTE)).toBeNull();
+    expect(computeProbeInstant(open, breaker, noon + MINUTE - 1)).toBe(noon + MINUTE);
+    expect(computeProbeInstant(open, breaker, noon + MINUTE)).toBeNull();
     expect(recordStepRun(open, false, breaker, noon + MINUTE)).toEqual({ failures: 3, openedAt: noon + MINUTE });
   });
 
   test('stays open when the clock went back', () => {
-    expect(probeAtOf({ failures: 2, openedAt: noon }, breaker, noon - 10 * MINUTE)).toBe(noon + MINUTE);
+    expect(computeProbeInstant({ failures: 2, openedAt: noon }, breaker, noon - 10 * MINUTE)).toBe(noon + MINUTE);
   });
 });
 
 describe('a lane remembers of its steps', () => {
   test('markers that were set and circuits that count; those of steps that are gone are forgotten', () => {
     const before = { markers: ['a'], circuits: { gone: { failures: 1, openedAt: null } } };
-    const after = rememberSteps(before, [
+    const after = updateStepMemory(before, [
       record('setup', { marker: 'b' }),
       record('lint', { circuit: { failures: 2, openedAt: noon } }),
       record('fine', { circuit: { failures: 0, openedAt: null } }),
@@ -338,7 +338,7 @@ describe('a lane remembers of its steps', () => {
 
   test('nothing new without a pipeline', () => {
     const before = { markers: ['a'], circuits: {} };
-    expect(rememberSteps(before, [])).toBe(before);
+    expect(updateStepMemory(before, [])).toBe(before);
   });
 
   test('no opening that is still to come, when another job says so', () => {

@@ -4,7 +4,7 @@ import {
   compactLearnings,
   KEPT_LEARNINGS_CHARS,
   MAX_LEARNINGS_CHARS,
-  notebookOf,
+  locateNotebook,
   selectShownNotes,
 } from '../../../../src/core/prompt/learnings.ts';
 
@@ -280,7 +280,7 @@ test.each([
   ['queue', '.ralph/learnings.md', '.ralph/learnings_archive.md'],
   ['issue-7', '.ralph/learnings/issue-7.md', '.ralph/learnings/archive/issue-7.md'],
 ])('the notebook of %s is its own, so that no two branches write the same file', (lane, path, archive) => {
-  expect(notebookOf(lane)).toEqual({ path, archive });
+  expect(locateNotebook(lane)).toEqual({ path, archive });
 });
 
 describe('the part of several notebooks in a prompt', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
-import { addLedgers, totalOf } from '../../../../src/core/sharing/spend.ts';
+import { addLedgers, sumLedgerDays } from '../../../../src/core/sharing/spend.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../core-fixtures.ts';
 
@@ -15,7 +15,7 @@ const day = (daysAgo: number, costUsd: number): LedgerDay => ({
 test('days of several lanes are added up, oldest first', () => {
   const days = addLedgers([[day(2, 1), day(0, 2)], [], [day(2, 4)]], noon);
   expect(days).toEqual([{ ...day(2, 5), calls: 2, tokens: 20, minutes: 4 }, day(0, 2)]);
-  expect(totalOf(days)).toEqual({ calls: 3, tokens: 30, costUsd: 7, minutes: 6 });
+  expect(sumLedgerDays(days)).toEqual({ calls: 3, tokens: 30, costUsd: 7, minutes: 6 });
 });
 
 test('days stand oldest first, whichever lane knows of them', () => {

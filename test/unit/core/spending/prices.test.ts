@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { costOf, type Price, type Prices } from '../../../../src/core/spending/prices.ts';
+import { computeModelCost, type Price, type Prices } from '../../../../src/core/spending/prices.ts';
 import { runs } from '../../../runs.ts';
 
 const price = (input: number, cachedInput: number, output: number): Price => ({ input, cachedInput, output });
@@ -13,7 +13,7 @@ const prices: Prices = {
 };
 const MILLION = 1_000_000;
 const outputPrice = (model: string, given: Prices = prices): number | null =>
-  costOf(given, model, { input: 0, cached: 0, output: MILLION });
+  computeModelCost(given, model, { input: 0, cached: 0, output: MILLION });
 
 test.each<[string, number | null]>([
   ['gpt-5', 10],
@@ -73,7 +73,7 @@ test.each<[string, { input: number; cached: number; output: number }, number]>([
   ['none', { input: 0, cached: 0, output: 0 }, 0],
   ['invalid numbers', { input: NaN, cached: -5, output: Infinity }, 0],
 ])('%s', (_what, tokens, expected) => {
-  expect(costOf(prices, 'gpt-5.5', tokens)).toBeCloseTo(expected, 9);
+  expect(computeModelCost(prices, 'gpt-5.5', tokens)).toBeCloseTo(expected, 9);
 });
 
 test('more tokens never cost less, and the price of one model is not that of another', () => {
@@ -82,11 +82,12 @@ test('more tokens never cost less, and the price of one model is not that of ano
   fc.assert(
     fc.property(any, amount, amount, amount, (one, input, output, more) => {
       const given = { m: one };
-      const cost = (tokens: { input: number; output: number }) => costOf(given, 'm', { ...tokens, cached: 0 }) ?? NaN;
+      const cost = (tokens: { input: number; output: number }) =>
+        computeModelCost(given, 'm', { ...tokens, cached: 0 }) ?? NaN;
       const before = cost({ input, output });
       expect(cost({ input: input + more, output })).toBeGreaterThanOrEqual(before);
       expect(cost({ input, output: output + more })).toBeGreaterThanOrEqual(before);
-      expect(costOf(given, 'x', { input, cached: 0, output })).toBeNull();
+      expect(computeModelCost(given, 'x', { input, cached: 0, output })).toBeNull();
     }),
     { numRuns: runs(200) },
   );

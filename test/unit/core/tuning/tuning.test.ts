@@ -9,8 +9,8 @@ import {
   effectOfLimits,
   type ReplayLimit,
   recommendValues,
-  replaysOf,
-  tryValue,
+  selectReplayableRuns,
+  replayWithValue,
   tuneLimit,
 } from '../../../../src/core/tuning/tuning.ts';
 import { runs as cases } from '../../../runs.ts';
@@ -30,7 +30,7 @@ function journalOf(script: readonly Play[], start: Start = {}): Journal {
 }
 
 function effectOn(journals: readonly Journal[], limit: ReplayLimit, value: number): LimitEffect {
-  return effectOfLimits(replaysOf(journals, kindsOf), (now) => limit.change(now, value));
+  return effectOfLimits(selectReplayableRuns(journals, kindsOf), (now) => limit.change(now, value));
 }
 
 const noProgress: ReplayLimit = {
@@ -181,7 +181,7 @@ describe('a stricter limit', () => {
   test('counts for a run only where it is stricter than what the run had', () => {
     const strict = journalOf([stuck, stuck], { policy: changePolicy(policy, { circuit: { noProgress: 2 } }) });
     const usual = journalOf([stuck, stuck, stuck]);
-    const [least] = tuneLimit(replaysOf([strict, usual], kindsOf), noProgress, 3).tried;
+    const [least] = tuneLimit(selectReplayableRuns([strict, usual], kindsOf), noProgress, 3).tried;
     expect(least).toMatchObject({ value: 2, effect: { runs: 1, saved: spent(1, 1), undecided: 0 } });
   });
 
@@ -200,7 +200,7 @@ describe('a looser limit', () => {
   const finished = journalOf([progress(finishes)]);
 
   test('is not replayed beyond the recorded end: the runs that it held back are counted', () => {
-    const { heldBack, tried } = tryValue(replaysOf([tripped, finished], kindsOf), noProgress, 5);
+    const { heldBack, tried } = replayWithValue(selectReplayableRuns([tripped, finished], kindsOf), noProgress, 5);
     expect(heldBack).toBe(1);
     expect(tried).toMatchObject([{ value: 5, effect: { runs: 1, saved: nothing, undecided: 1 } }]);
   });
@@ -212,7 +212,9 @@ describe('a looser limit', () => {
     ['calls of an hour', plain('maxCallsPerHour'), [progress()], { maxCallsPerHour: 1 }],
   ])('%s', (_, limit, script, own) => {
     const run = journalOf(script, { policy: { ...policy, ...own } });
-    expect(tuneLimit(replaysOf([run, finished], kindsOf), limit, limit.of(run.start.policy)).heldBack).toBe(1);
+    expect(tuneLimit(selectReplayableRuns([run, finished], kindsOf), limit, limit.of(run.start.policy)).heldBack).toBe(
+      1,
+    );
   });
 });
 
@@ -220,7 +222,7 @@ describe('recommended', () => {
   const wasteful = (at: number): Journal => journalOf([progress(), stuck, stuck, stuck], { now: noon + at * HOUR });
   const recovering = journalOf([stuck, stuck, progress(finishes)], { now: noon + 9 * HOUR });
   const recommended = (journals: readonly Journal[]): number | null => {
-    const replays = replaysOf(journals, kindsOf);
+    const replays = selectReplayableRuns(journals, kindsOf);
     return recommendValues(replays, [tuneLimit(replays, noProgress, 3)])[0]?.value ?? null;
   };
 
@@ -234,14 +236,14 @@ describe('recommended', () => {
 
   test('is what loses nothing together with the others', () => {
     const recovered = journalOf([stuck, progress(finishes)], { tasks: [task(2)], now: noon });
-    const replays = replaysOf([recovered, ...[1, 2, 3, 4].map(wasteful)], kindsOf);
+    const replays = selectReplayableRuns([recovered, ...[1, 2, 3, 4].map(wasteful)], kindsOf);
     // One step down is harmless, two are not.
     const stepDown = (name: string): ReplayLimit => ({
       ...noProgress,
       name,
       change: (now) => changePolicy(now, { circuit: { noProgress: now.circuit.noProgress - 1 } }),
     });
-    const tried = ['one', 'other'].map((name) => tryValue(replays, stepDown(name), 0));
+    const tried = ['one', 'other'].map((name) => replayWithValue(replays, stepDown(name), 0));
     for (const alone of tried) expect(recommendValues(replays, [alone])).toHaveLength(1);
     expect(recommendValues(replays, tried).map(({ limit }) => limit.name)).toEqual(['one']);
   });
@@ -257,7 +259,7 @@ describe('recommended', () => {
 test('a journal that this version decides differently is not replayed', () => {
   const journal = journalOf([stuck, stuck, stuck]);
   const end = journal.end === null ? null : { ...journal.end, outcome: { kind: 'idle', reason: 'no_tasks' } as const };
-  expect(replaysOf([journal, { ...journal, end }], kindsOf).journals).toEqual([journal]);
+  expect(selectReplayableRuns([journal, { ...journal, end }], kindsOf).journals).toEqual([journal]);
 });
 
 test('the recorded limits save nothing and lose nothing, whatever agent and clock did', () => {
@@ -265,7 +267,7 @@ test('the recorded limits save nothing and lose nothing, whatever agent and cloc
     fc.property(fc.array(anyPlay, { maxLength: 12 }), fc.boolean(), (script, verifies) => {
       const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3, { optional: true })];
       const run = journalOf(script, { tasks, policy: { ...policy, verifies, maxRunMs: 100 * HOUR } });
-      expect(effectOfLimits(replaysOf([run], kindsOf), (now) => now)).toEqual({
+      expect(effectOfLimits(selectReplayableRuns([run], kindsOf), (now) => now)).toEqual({
         ...{ runs: 0, saved: nothing, lost: [], later: nothing, undecided: 0 },
       });
     }),
