@@ -6,7 +6,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
 import type { IssueQuery } from '../core/tasks/issue-query.ts';
 import type { ConfiguredAgent } from './config.ts';
 import { choiceField, durationField, flagField, listField, numberField, wholeNumberField } from './fields.ts';
-import { defaultOf } from './setting-table.ts';
+import { getDefault } from './setting-table.ts';
 import { findRuleProblem } from './tool-rules.ts';
 
 /** An input: its name in action.yml, and the form that parses its text into the value of a setting. */
@@ -193,7 +193,7 @@ function chooseOther({ version, path, args, model }: AgentTexts, of: AgentName):
   const textOfAgent = (given: ForAgents): string => (given.kind === 'one' ? '' : valueFor(given, of));
   return {
     name: of,
-    version: textOfAgent(version) || valueFor(forAgents({ isList: true }).parse(defaultOf('agent-version')), of),
+    version: textOfAgent(version) || valueFor(forAgents({ isList: true }).parse(getDefault('agent-version')), of),
     path: textOfAgent(path) || null,
     args: args.kind === 'one' ? [] : valuesFor(args, of),
     model: textOfAgent(model) || null,
@@ -266,7 +266,7 @@ export function parsePolicyInputs(texts: Readonly<Record<string, string>>): Give
   const unknown = Object.keys(texts).filter((name) => !POLICY_INPUT_NAMES.includes(name));
   const all = [
     ...problems,
-    ...unknown.map((name) => ({ name, why: newPlaceOfInput(name) ?? 'is not a setting that decisions depend on' })),
+    ...unknown.map((name) => ({ name, why: describeMovedInput(name) ?? 'is not a setting that decisions depend on' })),
   ];
   if (all.length === 0) return { kind: 'inputs', inputs: settings };
   // Report only one problem for each input.
@@ -282,7 +282,7 @@ export function changePolicy(policy: Policy, given: GivenSettings<PolicySettings
  * Returns the new name or place of an input that was renamed or moved, as a verb phrase, or null if the name is
  * unknown. Inputs of the circuit had shorter names before the first release.
  */
-export function newPlaceOfInput(name: string): string | null {
+export function describeMovedInput(name: string): string | null {
   if (name === 'agents') return 'is now part of `agent`: name the agents there, in their order';
   if (OLD_CIRCUIT_INPUT.test(name)) return `is now called ${name.replace(/^cb-/, 'circuit-')}`;
   const plain = name.replaceAll('_', '-');
@@ -301,7 +301,7 @@ function toolRules() {
       problems.addIssue(
         'has rules with and without a +: put a + before each rule to add them to the default, or before none to replace it',
       );
-    return [...new Set([...defaultOf('allowed-tools').split(','), ...added])];
+    return [...new Set([...getDefault('allowed-tools').split(','), ...added])];
   });
 }
 

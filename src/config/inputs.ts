@@ -11,12 +11,12 @@ import {
   listInputNames,
   type InputProblem,
   parseTexts,
-  newPlaceOfInput,
+  describeMovedInput,
 } from './agent-inputs.ts';
 import type { Config } from './config.ts';
 import { inputTable, type Settings } from './input-schema.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from './setting-table.ts';
-import { namePlace } from './settings/settings.ts';
+import { nameSettingPlace } from './settings/settings.ts';
 
 /**
  * The texts of settings by name, and everything else that determines the Config. A setting without a text has its
@@ -193,7 +193,7 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
 /** Returns the inputs of a step without those of unknown names; the runner itself warns of them. */
 export function withoutUnknownInputs<T>(given: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
   const isKnown = (name: string): boolean =>
-    name === 'settings' || SETTING_NAMES.includes(name) || newPlaceOfInput(name) !== null;
+    name === 'settings' || SETTING_NAMES.includes(name) || describeMovedInput(name) !== null;
   return Object.fromEntries(Object.entries(given).filter(([name]) => isKnown(name)));
 }
 
@@ -242,7 +242,10 @@ export function parseReach(texts: Readonly<Record<string, string | undefined>>):
 function unknownInputs(names: readonly string[]): readonly InputProblem[] {
   return names
     .filter((name) => name !== 'settings' && !SETTING_NAMES.includes(name))
-    .map((name) => ({ name, why: newPlaceOfInput(name) ?? `is not an input of this action${suggestSetting(name)}` }));
+    .map((name) => ({
+      name,
+      why: describeMovedInput(name) ?? `is not an input of this action${suggestSetting(name)}`,
+    }));
 }
 
 /**
@@ -274,7 +277,7 @@ function placesOf(name: string, counting: readonly FoundSetting[]): string | nul
   return (
     counting
       .find(({ input: of }) => of === name)
-      ?.places.map(namePlace)
+      ?.places.map(nameSettingPlace)
       .join(' and ') ?? null
   );
 }

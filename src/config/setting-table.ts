@@ -22,7 +22,7 @@ export const DEFAULTS: Readonly<Record<string, string>> = Object.fromEntries(
 export const SETTING_NAMES: readonly string[] = Object.keys(DEFAULTS);
 
 /** Returns the default of a setting; throws for a name that is not a setting. */
-export function defaultOf(name: string): string {
+export function getDefault(name: string): string {
   const text = DEFAULTS[name];
   if (text === undefined) throw new Error(`${name} is not a setting`);
   return text;

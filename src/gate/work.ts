@@ -6,7 +6,7 @@ import {
   ROOT_PATHS,
   SPECS_PATTERNS,
 } from '../core/layouts/found-files.ts';
-import { layoutOf } from '../core/layouts/layouts.ts';
+import { identifyLayout } from '../core/layouts/layouts.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { warnOfMissingLabel } from '../core/people/labels.ts';
 import { isDashboardText } from '../core/dashboard/boxes.ts';
@@ -235,7 +235,7 @@ export async function detectOtherRalphs(
     const found = await repository.readTexts([...new Set([...FIRST_PATHS, promptFile])], null);
     const there = [...Object.keys(found.base), ...Object.keys(found.unread)];
     const links = Object.keys(found.links);
-    const layout = layoutOf([...there, ...links]);
+    const layout = identifyLayout([...there, ...links]);
     if (layout !== null || links.length > 0) {
       const specs = layout === null ? null : await repository.readTexts(SPECS_PATTERNS, null);
       const further = layout === null ? [] : await repository.namesOf(FURTHER_PATHS);

@@ -1,5 +1,5 @@
 import { sortUniqueHosts, type HostRule } from '../core/isolation/hosts.ts';
-import { packageManagers, registriesOf, type PackageManager } from '../core/isolation/registries.ts';
+import { packageManagers, parseRegistryHosts, type PackageManager } from '../core/isolation/registries.ts';
 
 interface Asking {
   /**
@@ -33,7 +33,7 @@ export async function detectRegistryHosts({ run, environment }: Asking): Promise
     const [answer, programs] = await Promise.all([file === undefined ? null : ask(file, args), listed]);
     const there = new Set(programs?.split('\n'));
     const isThere = answer !== null || manager.programs.some((name) => there.has(name));
-    return registriesOf(manager, { isThere, answer }, environment);
+    return parseRegistryHosts(manager, { isThere, answer }, environment);
   };
   return sortUniqueHosts((await Promise.all(packageManagers.map(found))).flat());
 }

@@ -1,5 +1,5 @@
 import { changePolicy, parsePolicyInputs, policyInputs } from '../../config/agent-inputs.ts';
-import { defaultOf } from '../../config/setting-table.ts';
+import { getDefault } from '../../config/setting-table.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { parseJournal } from '../../core/journal/parse-journal.ts';
 import type { KindsOfDenial } from '../../core/journal/replay.ts';
@@ -178,7 +178,7 @@ function tuneRuns(
     kindsOf,
   );
   const { journals } = replays;
-  const nowOf = ({ name }: ReplayLimit): string => texts.get(name) ?? defaultOf(name);
+  const nowOf = ({ name }: ReplayLimit): string => texts.get(name) ?? getDefault(name);
   const isNamed = named.size > 0;
   const tuned = isNamed
     ? [...named].map(([limit, value]) => replayWithValue(replays, limit, value))

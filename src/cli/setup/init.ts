@@ -1,12 +1,12 @@
 import { AGENT_NAMES, AGENTS, DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { detectProject, selectFilesToRead } from '../../core/setup/detect.ts';
-import { filesOf, SETUP_PATHS, type SetupChoices, type Templates } from '../../core/setup/files.ts';
+import { buildSetUpFiles, SETUP_PATHS, type SetupChoices, type Templates } from '../../core/setup/files.ts';
 import { planFileRemoval, planFileWrite } from '../../core/setup/ownership.ts';
 import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
 import { callsWorkflow, keyKinds, loginOfChoices, proposeVerify, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
-import { defaultOf } from '../../config/setting-table.ts';
+import { getDefault } from '../../config/setting-table.ts';
 import { listSettingsPaths } from '../../config/settings/run-texts.ts';
 import { changeFiles, describeLockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
 import { findSettingsLeftToFile, type LeftToFile } from './left-to-file.ts';
@@ -107,12 +107,12 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
   const wanted = remove
-    ? filesOf(
+    ? buildSetUpFiles(
         { ...project, ralphWorkflow: SETUP_PATHS.workflow },
         { ...choices, shape: 'three-jobs', prompt: true },
         defaults.templates,
       )
-    : filesOf(project, choices, defaults.templates);
+    : buildSetUpFiles(project, choices, defaults.templates);
   const before = await readFiles(
     checkout.folder,
     wanted.map(({ path }) => path),
@@ -199,7 +199,7 @@ function valueProblems(given: ParsedArguments): readonly string[] {
 
 /** Returns the agent and the kind of its key, or null if the agent's name is unknown. */
 function agentOf(given: ParsedArguments) {
-  const [name = defaultOf('agent')] = given.values('agent');
+  const [name = getDefault('agent')] = given.values('agent');
   const [kind = 'api-key'] = given.values('key');
   return {
     agent: AGENT_NAMES.find((known) => known === name) ?? null,
@@ -280,11 +280,11 @@ async function readDefaults(world: SetupWorld): Promise<Defaults> {
     templates: {
       workflows: { single: workflow ?? '', 'three-jobs': called ?? '' },
       prompt: prompt ?? '',
-      allowedTools: defaultOf('allowed-tools'),
-      taskLabel: defaultOf('task-label'),
+      allowedTools: getDefault('allowed-tools'),
+      taskLabel: getDefault('task-label'),
     },
     action: ownAction(workflow ?? '', home),
-    maxCostUsd: { run: Number(defaultOf('max-cost-usd')), day: Number(defaultOf('max-cost-usd-per-day')) },
+    maxCostUsd: { run: Number(getDefault('max-cost-usd')), day: Number(getDefault('max-cost-usd-per-day')) },
   };
 }
 

@@ -1,6 +1,6 @@
 import { findInputProblems } from '../../config/inputs.ts';
 import { parseRunSettings, listSettingsPaths } from '../../config/settings/run-texts.ts';
-import { namePlace } from '../../config/settings/settings.ts';
+import { nameSettingPlace } from '../../config/settings/settings.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import type { FilesRead } from './checkout-files.ts';
 
@@ -36,7 +36,9 @@ export function findSettingsLeftToFile(files: FilesRead): LeftToFile | null {
     ROOT,
   );
   const wrong = read.found.flatMap(({ input, text, places }) =>
-    findInputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(namePlace).join(' and ')} ${why}.`),
+    findInputProblems({ [input]: text.trim() }).map(
+      ({ why }) => `${places.map(nameSettingPlace).join(' and ')} ${why}.`,
+    ),
   );
   return { path: first.path, settings: read.found, problems: [...read.problems, ...wrong] };
 }

@@ -1,4 +1,4 @@
-import { diffOf } from '../../core/setup/preview.ts';
+import { renderFileDiff } from '../../core/setup/preview.ts';
 import { SETUP_PATHS } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import { namesOf } from '../../core/text/phrase.ts';
@@ -60,7 +60,7 @@ export function renderPreview(changes: readonly FileChange[], colours: boolean):
     return colours && colour !== null ? `\u001B[${colour}m${shown}\u001B[0m` : shown;
   };
   return changes
-    .flatMap((change) => [...diffOf(change).map(paint), ...leftLines(change)].map((line) => `${line}\n`))
+    .flatMap((change) => [...renderFileDiff(change).map(paint), ...leftLines(change)].map((line) => `${line}\n`))
     .join('');
 }
 

@@ -3,7 +3,7 @@ import { taskSources } from '../../config/input-schema.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
 import type { ReportedSettings, EffectiveSetting } from '../../core/settings/effective.ts';
-import { defaultOf } from '../../config/setting-table.ts';
+import { getDefault } from '../../config/setting-table.ts';
 import type { TaskSourceName } from '../../core/tasks/ids.ts';
 import type { IssueQuery } from '../../core/tasks/issue-query.ts';
 import {
@@ -31,7 +31,7 @@ export interface TaskSettings {
 const DEFAULTS = {
   'task-sources': DEFAULT_SOURCES,
   'task-label': DEFAULT_TASK_LABEL,
-  'issue-query': defaultOf('issue-query'),
+  'issue-query': getDefault('issue-query'),
   'optional-sections': DEFAULT_OPTIONAL_SECTIONS,
   'prompt-file': DEFAULT_PROMPT_FILE,
   'branch-prefix': DEFAULT_BRANCH_PREFIX,

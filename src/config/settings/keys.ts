@@ -34,7 +34,7 @@ export interface OtherRalphKey {
 }
 
 /** All settings of other Ralphs that have a meaning here, or whose lack of meaning must be reported. */
-export const KEYS: readonly OtherRalphKey[] = [
+export const OTHER_RALPH_KEYS: readonly OtherRalphKey[] = [
   named('PROJECT_NAME'),
   named('PROJECT_TYPE'),
   same('MAX_CALLS_PER_HOUR', 'max-calls-per-hour'),
@@ -102,11 +102,11 @@ export const KEYS: readonly OtherRalphKey[] = [
   ),
 ];
 
-const NAMES = KEYS.map(({ name }) => name);
+const NAMES = OTHER_RALPH_KEYS.map(({ name }) => name);
 
 /** Returns the setting of that name, or undefined if there is no such setting. */
 export function findOtherRalphKey(name: string): OtherRalphKey | undefined {
-  return KEYS.find((known) => known.name === name);
+  return OTHER_RALPH_KEYS.find((known) => known.name === name);
 }
 
 /** Returns the name of the setting that was probably meant, or null if no name is similar. */

@@ -8,7 +8,7 @@ import { NO_SETTINGS_MAPPING, type SettingsMapping } from './settings-input.ts';
 import {
   describeSettings,
   listSettings,
-  namePlace,
+  nameSettingPlace,
   type ReadSettings,
   parseSettingsOfOthers,
   type SettingsFile,
@@ -142,7 +142,9 @@ export function answerSettings({ workflow, given, environment, files }: Settings
   const run = parseRunSettings(environment, files, workingFolderOf(selectOwnTexts(given)));
   const { counting, problems } = mergeConfigTexts(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>
-    findInputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(namePlace).join(' and ')} ${why}.`),
+    findInputProblems({ [input]: text.trim() }).map(
+      ({ why }) => `${places.map(nameSettingPlace).join(' and ')} ${why}.`,
+    ),
   );
   const shown = (texts: Texts): Readonly<Record<string, string>> =>
     Object.fromEntries(

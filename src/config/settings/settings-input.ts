@@ -2,7 +2,7 @@ import { LOGIN_INPUTS, describeSeveralLogins } from '../../core/agents/login-ter
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { capText, capLines, toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
-import { newPlaceOfInput } from '../agent-inputs.ts';
+import { describeMovedInput } from '../agent-inputs.ts';
 import { LOGIN_ROWS } from '../input-rows.ts';
 import { suggestSetting } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from '../setting-table.ts';
@@ -83,7 +83,7 @@ function readEntry(name: string, value: unknown): FoundSetting | string | null {
   if (name === 'github-token' || KEY_INPUTS.includes(name)) return unkeptSecret(toOneLine(name, 80));
   if (JOB_INPUTS.includes(name)) return `${shown} is an input of the action of one job. Give it as an input there.`;
   if (!SETTING_NAMES.includes(name)) {
-    const renamed = newPlaceOfInput(name);
+    const renamed = describeMovedInput(name);
     if (renamed !== null) return `${shown} ${renamed}.`;
     return `${shown} is not a setting${suggestSetting(name) || '. Remove it, or correct its name.'}`;
   }

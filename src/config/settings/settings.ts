@@ -1,6 +1,6 @@
 import type { FoundSetting, SettingPlace } from '../../core/settings/effective.ts';
 import { capLines, joinNames, toOneLine } from '../../core/text/phrase.ts';
-import { KEYS, findOtherRalphKey, findNearestKey, type OtherRalphKey } from './keys.ts';
+import { OTHER_RALPH_KEYS, findOtherRalphKey, findNearestKey, type OtherRalphKey } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
 /** A settings file of another Ralph on the base branch; `why` says as a verb phrase why it cannot be read. */
@@ -56,7 +56,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
   const last = new Map(parsed.entries.map((entry) => [entry.key, entry]));
   const entries = [...last.values()].filter(({ value }) => value.trim() !== '');
   const isKnown = (name: string): boolean => findOtherRalphKey(name) !== undefined;
-  const given = KEYS.flatMap((key): readonly Given[] => {
+  const given = OTHER_RALPH_KEYS.flatMap((key): readonly Given[] => {
     const variable = variableOf(environment, key);
     const entry = entries.find((one) => one.key === key.name);
     const ofVariable =
@@ -82,7 +82,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
     ...parsed.problems.map(({ line, why }) => `${path}:${String(line)}: ${why}.`),
     ...meant.flatMap(({ meaning, place, value }) =>
       meaning.kind === 'unusable'
-        ? [`${namePlace(place)} ${JSON.stringify(toOneLine(value, 80))} ${meaning.why}.`]
+        ? [`${nameSettingPlace(place)} ${JSON.stringify(toOneLine(value, 80))} ${meaning.why}.`]
         : [],
     ),
   ];
@@ -172,7 +172,7 @@ function repeatedIn(names: readonly string[]): readonly string[] {
  * Returns the name of a place: `.ralphrc:12: MAX_CALLS_PER_HOUR`, `settings: max-patch-kib`, or `The variable
  * MAX_CALLS_PER_HOUR`.
  */
-export function namePlace({ key, file }: SettingPlace): string {
+export function nameSettingPlace({ key, file }: SettingPlace): string {
   if (file === 'settings') return `settings: ${key}`;
   if (file === null) return `The variable ${key}`;
   return 'path' in file ? `${file.path}:${String(file.line)}: ${key}` : `settings-from ${file.repository}: ${key}`;

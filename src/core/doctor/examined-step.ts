@@ -14,7 +14,10 @@ export interface ExaminedStep {
 }
 
 /** Returns an input of the step or the input's default; null for an expression, whose value only a run knows. */
-export function inputOf({ step, rules }: Pick<ExaminedStep, 'step' | 'rules'>, name: DefaultedInput): string | null {
+export function readStepInput(
+  { step, rules }: Pick<ExaminedStep, 'step' | 'rules'>,
+  name: DefaultedInput,
+): string | null {
   const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : (rules.defaults[name] ?? '');
   return isExpression(text) ? null : text;
 }

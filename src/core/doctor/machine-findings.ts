@@ -12,7 +12,7 @@ import {
   uncheckedFinding,
   warningFinding,
 } from './finding.ts';
-import { inputOf, type ExaminedStep } from './examined-step.ts';
+import { readStepInput, type ExaminedStep } from './examined-step.ts';
 
 /** Returns the finding about the agent's key; `which` is the subject of its sentence. */
 export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
@@ -67,7 +67,9 @@ export function checkMachine(examined: ExaminedStep, facts: DoctorFacts): readon
     isolation(examined),
     ...checkPrices(agentsIn(examined), {
       hasPrices: (examined.step.inputs['prices'] ?? '') !== '',
-      isLimited: (['max-cost-usd', 'max-cost-usd-per-day'] as const).some((name) => inputOf(examined, name) !== '0'),
+      isLimited: (['max-cost-usd', 'max-cost-usd-per-day'] as const).some(
+        (name) => readStepInput(examined, name) !== '0',
+      ),
       unpriced: examined.rules.unpricedModels(examined.step.inputs),
     }),
     spend(examined, facts),
@@ -76,7 +78,7 @@ export function checkMachine(examined: ExaminedStep, facts: DoctorFacts): readon
 
 function agent(examined: ExaminedStep, { hasNpm }: DoctorFacts): Finding {
   const { step, rules } = examined;
-  const version = inputOf(examined, 'agent-version');
+  const version = readStepInput(examined, 'agent-version');
   const chosen = rules.agents({ ...step.inputs, 'agent-version': version ?? '' });
   const own = chosen.flatMap(({ path }) => (path === null ? [] : [`\`${path}\``]));
   if (own.length > 0)
@@ -225,7 +227,7 @@ const toFix = createRemedy(
 const SHELL_BUILTIN = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 
 function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Finding {
-  const given = inputOf(examined, 'allowed-tools');
+  const given = readStepInput(examined, 'allowed-tools');
   return given === null
     ? uncheckedFinding('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', checkedByRun)
     : checkAllowedTools(examined.rules, {
@@ -296,7 +298,7 @@ function isolation({ step }: ExaminedStep): Finding {
 }
 
 function spend(examined: ExaminedStep, { spentTodayUsd }: DoctorFacts): Finding {
-  const text = inputOf(examined, 'max-cost-usd-per-day');
+  const text = readStepInput(examined, 'max-cost-usd-per-day');
   return text === null || Number.isNaN(Number(text))
     ? uncheckedFinding(
         'spend',

@@ -9,7 +9,7 @@ export function checkStepSecrets(examined: ExaminedStep): readonly Finding[] {
   const { step, rules, repository } = examined;
   const given = keysGiven(step, rules);
   const link = settingsPageOf(repository, 'settings/secrets/actions');
-  const problems = rules.loginProblems(variablesOf(step, rules), step);
+  const problems = rules.loginProblems(listStepVariables(step, rules), step);
   if (problems.length > 0)
     return problems.map((says) => problemFinding('secret', says, createRemedy('Pass the key to the step.', { link })));
   const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];
@@ -23,7 +23,7 @@ function keysGiven({ inputs }: RalphStep, { keyInputs }: Keys): readonly (readon
 type Keys = Pick<ActionRules, 'keyInputs'>;
 
 /** Returns the step's variables and keys. An unknown value, such as a secret's, is returned as `given`. */
-export function variablesOf(step: RalphStep, rules: Keys): Readonly<Record<string, string>> {
+export function listStepVariables(step: RalphStep, rules: Keys): Readonly<Record<string, string>> {
   return {
     ...Object.fromEntries(
       Object.entries(step.environment)

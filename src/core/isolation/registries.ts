@@ -130,7 +130,7 @@ const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
  * Returns the public hosts of one package manager's registries. Neither its output nor its environment variables are
  * trusted.
  */
-export function registriesOf(
+export function parseRegistryHosts(
   manager: PackageManager,
   { isThere, answer }: FoundPackageManager,
   environment: Readonly<Record<string, string | undefined>>,

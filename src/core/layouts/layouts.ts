@@ -316,7 +316,7 @@ function formatPaths(paths: readonly string[]): string {
 }
 
 /** Returns the layout that the existing files identify, or null if the repository is not set up for another Ralph. */
-export function layoutOf(paths: readonly string[]): LayoutName | null {
+export function identifyLayout(paths: readonly string[]): LayoutName | null {
   const isThere = (path: string): boolean => paths.includes(path);
   const layout = LAYOUTS.find(
     ({ marks, together }) => marks.some(isThere) || (together.length > 0 && together.every(isThere)),

@@ -69,7 +69,7 @@ export function findSoleVariable(value: string): string | null {
 }
 
 /** Returns all values of a server that may name variables. */
-export function valuesOf(server: McpServer): readonly string[] {
+export function listServerValues(server: McpServer): readonly string[] {
   return server.kind === 'command'
     ? [server.command, ...server.args, ...Object.values(server.env)]
     : Object.values(server.headers);
@@ -85,7 +85,7 @@ export function describeVariableProblems(
   others: Readonly<Record<string, string>>,
 ): readonly string[] {
   const problems = servers.flatMap((server) =>
-    valuesOf(server)
+    listServerValues(server)
       .flatMap(findVariablesIn)
       .filter(({ name }) => !Object.hasOwn(shown, name))
       .flatMap(({ name, fallback }) => {

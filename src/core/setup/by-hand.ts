@@ -1,7 +1,7 @@
 import { takesRalphInputs } from '../doctor/workflow.ts';
 import { SETUP_PATHS, type SetupChoices } from './files.ts';
 import { namesOf } from '../text/phrase.ts';
-import { hasMark } from './ownership.ts';
+import { hasInitMark } from './ownership.ts';
 import type { Project } from './project.ts';
 import { isLeftToFile, keyOfChoices, loginOfChoices } from './workflow.ts';
 
@@ -31,7 +31,7 @@ export function parsePresentWorkflow(text: string): PresentWorkflow {
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
   // A copy of the action may have another name, and init's own file may use any action, so inputs and the mark identify
   // it as well.
-  if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
+  if (named === undefined && !takesRalphInputs(inputs) && !hasInitMark(text)) return { kind: 'another' };
   return {
     kind: 'ralph',
     action: named ?? '',

@@ -5,10 +5,10 @@ import { hasServices, parsePresentWorkflow } from './by-hand.ts';
 import { listPullRequestWorkflows } from './ci/events.ts';
 import { parseCheckingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, listUnreadTests } from './ci/propose.ts';
-import { hasMark } from './ownership.ts';
+import { hasInitMark } from './ownership.ts';
 import { listWorkspacePackages } from './packages.ts';
 import type { RepositoryListing, OtherRalph, ProjectFolder, Project } from './project.ts';
-import { stackOf } from './stack.ts';
+import { detectStack } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 
 /** Files that are read because their content is needed. */
@@ -74,11 +74,11 @@ export function detectProject(listing: RepositoryListing): Project {
   const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
   const found = detectedLanguages.flatMap((language) => {
     const places = shallowestFolders(listing.paths, language.by).map((folder) => placeAt(folder, listing, known));
-    return places.flatMap((place) => stackOf(language, place, places) ?? []);
+    return places.flatMap((place) => detectStack(language, place, places) ?? []);
   });
   const root = placeAt('', listing, known);
-  const native = found.some(({ folder }) => folder === '') ? null : stackOf(cmakeLanguage, root, [root]);
-  const fallback = native ?? (found.length > 0 ? null : stackOf(makeLanguage, root, [root]));
+  const native = found.some(({ folder }) => folder === '') ? null : detectStack(cmakeLanguage, root, [root]);
+  const fallback = native ?? (found.length > 0 ? null : detectStack(makeLanguage, root, [root]));
   const guessed = fallback === null ? found : [fallback, ...found];
   const others = [...listing.texts].filter(
     ([path, text]) => isWorkflow(path) && parsePresentWorkflow(text).kind === 'another',
@@ -143,7 +143,7 @@ function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): r
   const found = [...otherRalphs.filter(({ path }) => known.has(path)), ...earliest, ...loops];
   const prompt = PROMPTS.find((path) => known.has(path)) ?? '';
   const name = found[0]?.name ?? '';
-  if (prompt === '' || name === '' || hasMark(text(prompt))) return found;
+  if (prompt === '' || name === '' || hasInitMark(text(prompt))) return found;
   const advice = 'Runs use it instead of the built-in prompt: keep only what is about your project, or delete it.';
   return [...found, { name, path: prompt, advice }];
 }

@@ -46,7 +46,7 @@ const MACHINE_PATHS: readonly string[] = [
 ];
 
 /** Returns the files of a project's set-up. */
-export function filesOf(project: Project, choices: SetupChoices, templates: Templates): readonly WantedFile[] {
+export function buildSetUpFiles(project: Project, choices: SetupChoices, templates: Templates): readonly WantedFile[] {
   const { workflows, prompt } = templates;
   const setUp = choices.shape === 'three-jobs' ? renderSetupAction(project) : null;
   const yaml = (path: string, text: string): WantedFile => ({ kind: 'whole', path, comment: 'yaml', text });

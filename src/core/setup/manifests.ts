@@ -1,4 +1,4 @@
-import { firstOf, joinPlacePath, type ProjectFolder } from './project.ts';
+import { findFirstName, joinPlacePath, type ProjectFolder } from './project.ts';
 
 /** Parses a manifest in JSON, for Deno also with comments and trailing commas; returns null if it is not an object. */
 export function parseJsonManifest(name: string, text: string): object | null {
@@ -78,7 +78,7 @@ export function listGoSums({ all }: { readonly all: readonly ProjectFolder[] }):
 }
 
 function goManifest(place: ProjectFolder): string {
-  return firstOf(place, ['go.work', 'go.mod']) ?? '';
+  return findFirstName(place, ['go.work', 'go.mod']) ?? '';
 }
 
 /** Returns the version that the manifest names as a number that sorts like it, or 0 if it names none. */

@@ -78,7 +78,7 @@ function isAsWritten(text: string, digest: HashText): boolean {
 }
 
 /** Returns true if a file ends with a mark of init, even if a person changed the text above it. */
-export function hasMark(text: string): boolean {
+export function hasInitMark(text: string): boolean {
   const lines = plain(text);
   return MARK.test(lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1));
 }

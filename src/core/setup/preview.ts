@@ -1,7 +1,7 @@
 import type { FileChange } from './ownership.ts';
 
 /** Renders a change as lines of a unified diff with a single hunk; empty if nothing changes. */
-export function diffOf(change: FileChange): readonly string[] {
+export function renderFileDiff(change: FileChange): readonly string[] {
   if (!('before' in change)) return [];
   const before = splitDiffLines(change.before ?? '');
   const after = 'after' in change ? splitDiffLines(change.after) : [];

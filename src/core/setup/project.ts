@@ -122,7 +122,7 @@ export interface ProjectFolder {
 }
 
 /** Returns the first of `names` that the folder contains; null if it contains none. */
-export function firstOf(place: ProjectFolder, names: readonly string[]): string | null {
+export function findFirstName(place: ProjectFolder, names: readonly string[]): string | null {
   return names.find((name) => place.has(name)) ?? null;
 }
 

@@ -60,7 +60,7 @@ export interface Language extends Row {
 /**
  * Returns the stack of a language in a folder, or null if the folder has none. `all` are the folders with the language.
  */
-export function stackOf(language: Language, place: ProjectFolder, all: readonly ProjectFolder[]): Stack | null {
+export function detectStack(language: Language, place: ProjectFolder, all: readonly ProjectFolder[]): Stack | null {
   const [manifest] = language.by.flatMap((name) => findProjectFile(place, name) ?? []);
   if (manifest === undefined) return null;
   const manifestText = (language.reads ?? [manifest]).map((name) => place.text(name)).join('\n');

@@ -2,12 +2,12 @@ import { findRefusedCommands } from '../../agents/rules/shell-rules.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
-import { chooseFrom, newPlaceOfInput, toolRulesOf } from '../../config/agent-inputs.ts';
+import { chooseFrom, describeMovedInput, toolRulesOf } from '../../config/agent-inputs.ts';
 import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
-import { variablesOf } from '../../core/doctor/secret-findings.ts';
+import { listStepVariables } from '../../core/doctor/secret-findings.ts';
 import { isExpression, logsInWithoutKey, type Workflow } from '../../core/doctor/workflow.ts';
 import { toFolderKeys, type Folder, toRootPath } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
@@ -25,7 +25,7 @@ import { ALL_PROVIDERS, describeAmbiguousLogins, findProblemsByAgent, loginProbl
 export const actionRules: ActionRules = {
   inputs: ACTION_INPUTS,
   jobInputs: JOB_INPUTS,
-  renamed: newPlaceOfInput,
+  renamed: describeMovedInput,
   inputProblems: findInputProblems,
   events: EVENTS,
   loginProblems: (environment, { action, inputs }) => {
@@ -96,7 +96,7 @@ export async function tryPipelines(
       ? workflows.map(({ path, uses: [step] }) => ({
           where: path,
           environment: step?.environment ?? {},
-          keys: step === undefined ? {} : variablesOf(step, actionRules),
+          keys: step === undefined ? {} : listStepVariables(step, actionRules),
         }))
       : [{ where: null, environment: env, keys: env }];
   const trials: PipelineTrial[] = [];

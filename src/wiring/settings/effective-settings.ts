@@ -7,7 +7,7 @@ import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { readBaseTexts, type BaseTexts } from '../../git/checkout/texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { findLastRun } from '../home/last-run.ts';
-import { readGiven } from './run-settings.ts';
+import { readSettingsInput } from './run-settings.ts';
 
 /**
  * Returns the settings of runs of a person's checkout: those of its workflows or, if none uses the action, those of
@@ -47,7 +47,7 @@ async function settingsAtHome(
   const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
   const files = await settingsTexts({ folder, within, env });
   const inputs: Readonly<Record<string, string>> = within === '' ? {} : { 'working-directory': within };
-  return answerSettings({ workflow: 'ralph run', given: await readGiven(inputs), environment, files });
+  return answerSettings({ workflow: 'ralph run', given: await readSettingsInput(inputs), environment, files });
 }
 
 /**
@@ -79,7 +79,7 @@ export async function effectiveSettingsOf(
 async function givenBy({ inputs }: RalphStep): Promise<GivenTexts> {
   const texts = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
   const { settings = '', ...others } = texts;
-  return readGiven(isExpression(settings) ? others : texts);
+  return readSettingsInput(isExpression(settings) ? others : texts);
 }
 
 type SettingsTexts = Extract<BaseTexts, { kind: 'texts' }>['read'] | null;

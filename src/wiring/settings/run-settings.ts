@@ -16,7 +16,7 @@ import {
   parseSettingsMapping,
 } from '../../config/settings/settings-input.ts';
 import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
-import { defaultOf } from '../../config/setting-table.ts';
+import { getDefault } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/texts.ts';
@@ -35,7 +35,7 @@ export async function readConfigTexts(
   texts: Texts,
   { environment, context }: Pick<World, 'environment'> & { readonly context: Place },
 ): Promise<ConfigTexts> {
-  const given = await readGiven(withoutUnknownInputs(texts));
+  const given = await readSettingsInput(withoutUnknownInputs(texts));
   if (handoffBehindGate(texts) !== null) return readSettledTexts(texts, null);
   const own = selectOwnTexts(given);
   const base = await readBase(own, { environment, context });
@@ -51,12 +51,12 @@ export async function readConfigTexts(
 export async function readSettledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);
   const found = recorded ?? (handoff === null ? [] : await handedSettings(handoff));
-  const settled = mergeFoundTexts(await readGiven(withoutUnknownInputs(texts)), found);
+  const settled = mergeFoundTexts(await readSettingsInput(withoutUnknownInputs(texts)), found);
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 
 /** Reads the input `settings` of a step. Loads a parser only if a step has this input, which most steps lack. */
-export async function readGiven(inputs: Texts): Promise<GivenTexts> {
+export async function readSettingsInput(inputs: Texts): Promise<GivenTexts> {
   const { settings = '' } = inputs;
   if (settings.trim() === '') return { inputs, named: NO_SETTINGS_MAPPING };
   const { parseYamlTexts } = await import('../../yaml/parse.ts');
@@ -148,7 +148,7 @@ export async function readSettingsFiles(
     folder,
     paths: listSettingsPaths(workingFolderOf(texts)),
     baseBranch: named === '' ? baseBranch : named,
-    branchPrefix: (texts['branch-prefix'] ?? defaultOf('branch-prefix')).trim(),
+    branchPrefix: (texts['branch-prefix'] ?? getDefault('branch-prefix')).trim(),
   };
   // Most repositories have no settings file, and most events ask for nothing, so load no git code then.
   if (!(await baseMayHave(wanted))) return NO_FILES;

@@ -14,7 +14,7 @@ import {
   type RemoteServer,
   replaceVariables,
   buildMcpToolRules,
-  valuesOf,
+  listServerValues,
   findVariablesIn,
 } from '../../../src/core/mcp/values.ts';
 import { runs } from '../../runs.ts';
@@ -261,7 +261,7 @@ describe('whatever servers are read', () => {
             [one.command, ...one.args].map((text) => replaceVariables(text, variables)),
           );
         // opencode itself would replace this.
-        expect(valuesOf(one).join()).not.toContain('{env:');
+        expect(listServerValues(one).join()).not.toContain('{env:');
       }
     });
   });

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { KEYS } from '../../../src/config/settings/keys.ts';
+import { OTHER_RALPH_KEYS } from '../../../src/config/settings/keys.ts';
 import { describeLayout, LAYOUT_PATHS } from '../../../src/core/layouts/found-files.ts';
-import { layoutOf } from '../../../src/core/layouts/layouts.ts';
+import { identifyLayout } from '../../../src/core/layouts/layouts.ts';
 import { taskSourceNames } from '../../../src/core/tasks/ids.ts';
 import { filesOf, RALPHS, type Ralph } from '../../ralphs.ts';
 import { DEFAULTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
@@ -39,8 +39,12 @@ describe('the settings of other Ralphs', () => {
 
   test('are in the table: every one that is known here, with its other names and beside its input', () => {
     const rowOf = (name: string): readonly string[] => settings.find(([cell]) => codeIn(cell).includes(name)) ?? [];
-    expect(KEYS.flatMap(({ name, aliases }) => [name, ...aliases]).filter((name) => !named.includes(name))).toEqual([]);
-    const elsewhere = KEYS.filter(({ name, input }) => input !== null && !codeIn(rowOf(name)[1]).includes(input));
+    expect(
+      OTHER_RALPH_KEYS.flatMap(({ name, aliases }) => [name, ...aliases]).filter((name) => !named.includes(name)),
+    ).toEqual([]);
+    const elsewhere = OTHER_RALPH_KEYS.filter(
+      ({ name, input }) => input !== null && !codeIn(rowOf(name)[1]).includes(input),
+    );
     expect(elsewhere.map(({ name, input }) => `${name}: ${String(input)}`)).toEqual([]);
   });
 
@@ -99,7 +103,7 @@ describe('every file that other Ralphs lay', () => {
     const files = Object.keys(filesOf(ralph));
     const folders = files.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)));
     const paths = [...new Set([...files, ...folders])];
-    const layout = layoutOf(paths);
+    const layout = identifyLayout(paths);
     if (layout === null) throw new Error('No layout is recognised.');
     const said = describeLayout(layout, {
       ...{ paths, links: [], texts: filesOf(ralph), steps: {}, promptFile: '.ralph/PROMPT.md' },

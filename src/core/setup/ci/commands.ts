@@ -16,7 +16,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
   if (lines.some((line) => (PROGRAM.test(line) && !ONE_LINE_BLOCK.test(line)) || hasOpenQuote(line))) return null;
   // Folders and variables also apply to the lines that follow, so such lines stay one command.
   if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
-    return [lines.filter((line) => purposeOf(line) !== 'aside').join(' && ')].filter((line) => line !== '');
+    return [lines.filter((line) => classifyCommand(line) !== 'aside').join(' && ')].filter((line) => line !== '');
   return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
 }
 
@@ -92,7 +92,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
 ];
 
 /** Returns the purpose of a command; for several commands in one line, the purpose that comes first in `order`. */
-export function purposeOf(command: string): CommandPurpose {
+export function classifyCommand(command: string): CommandPurpose {
   const parts = command
     .split(/ && | ; |;\s*(?:then|else|do|fi|done)\b\s*/)
     .map((part) => part.trim().replace(VARIABLES, ''))
@@ -111,7 +111,7 @@ export function purposeOf(command: string): CommandPurpose {
 const VARIABLES = /^(?:[A-Za-z_]\w*=(?:'[^']*'|"[^"]*"|\S*)\s+)+/;
 
 /** Returns the programs that the commands start and that an agent may need, by the names that a tool rule can have. */
-export function programsOf(commands: readonly string[]): readonly string[] {
+export function listPrograms(commands: readonly string[]): readonly string[] {
   const words = commands.flatMap((command) =>
     command
       .replaceAll(/'[^']*'|"[^"]*"/g, "''")

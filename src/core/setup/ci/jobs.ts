@@ -1,9 +1,18 @@
 import { toOneLine, quoteShellText } from '../../text/phrase.ts';
-import { commandsOfScript, purposeOf } from './commands.ts';
+import { commandsOfScript, classifyCommand } from './commands.ts';
 import { findCheckingEvent } from './events.ts';
 import { conditionMayHold, INCOMPLETE, resolveText, resolveValue, type Contexts } from './expressions.ts';
 import { chooseCombination } from './matrix.ts';
-import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, textOfScalar, pickText, type YamlMap } from './yaml-data.ts';
+import {
+  listMapEntries,
+  isRecord,
+  getList,
+  getMapping,
+  parseYamlMap,
+  textOfScalar,
+  pickText,
+  type YamlMap,
+} from './yaml-data.ts';
 
 /** Names and values, such as variables or inputs. */
 export type NamedValues = readonly (readonly [string, string])[];
@@ -67,13 +76,15 @@ interface Place {
 }
 
 function jobsIn(place: Place): readonly CiJob[] {
-  return entriesOf(mapIn(place.workflow, 'jobs')).flatMap(([id, job]) => (isRecord(job) ? jobOf(id, job, place) : []));
+  return listMapEntries(getMapping(place.workflow, 'jobs')).flatMap(([id, job]) =>
+    isRecord(job) ? jobOf(id, job, place) : [],
+  );
 }
 
 function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   const { path, workflow, texts, depth } = place;
   const base: Contexts = { ...place.contexts, runner: { os: 'Linux', arch: 'X64', [INCOMPLETE]: null } };
-  const matrix = chooseCombination(mapIn(job, 'strategy')['matrix'], base, prereleaseKeys(job));
+  const matrix = chooseCombination(getMapping(job, 'strategy')['matrix'], base, prereleaseKeys(job));
   const contexts = matrix === null ? base : { ...base, matrix };
   if (!conditionMayHold(job['if'], contexts)) return [];
   const called = pickText(job, 'uses');
@@ -82,7 +93,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
     ? job['runs-on'].map((label) => resolveValue(label, contexts))
     : resolveValue(job['runs-on'], contexts);
   if (/windows|macos/i.test(JSON.stringify(machine ?? ''))) return [];
-  const env = envOf([mapIn(workflow, 'env'), mapIn(job, 'env')], { contexts, known: [], missing: [] });
+  const env = envOf([getMapping(workflow, 'env'), getMapping(job, 'env')], { contexts, known: [], missing: [] });
   const needs = job['needs'];
   const container = resolvedMap({ of: job['container'] }, contexts)['of'];
   return [
@@ -91,12 +102,12 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
       id,
       name: toOneLine(pickText(job, 'name') || id, 80),
       needs: typeof needs === 'string' ? [needs] : Array.isArray(needs) ? needs.map(String) : [],
-      services: resolvedMap(mapIn(job, 'services'), contexts),
+      services: resolvedMap(getMapping(job, 'services'), contexts),
       container: isRecord(container) ? pickText(container, 'image') : textOfScalar(container),
-      steps: stepsOf(listIn(job, 'steps'), {
+      steps: stepsOf(getList(job, 'steps'), {
         texts,
         env,
-        defaults: [mapIn(mapIn(job, 'defaults'), 'run'), mapIn(mapIn(workflow, 'defaults'), 'run')],
+        defaults: [getMapping(getMapping(job, 'defaults'), 'run'), getMapping(getMapping(workflow, 'defaults'), 'run')],
         depth: 0,
       }),
     },
@@ -105,8 +116,8 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
 
 /** Returns the keys of the matrix that select a Python version, where a step allows prereleases. */
 function prereleaseKeys(job: YamlMap): readonly string[] {
-  return listIn(job, 'steps')
-    .map((step) => (isRecord(step) ? mapIn(step, 'with') : {}))
+  return getList(job, 'steps')
+    .map((step) => (isRecord(step) ? getMapping(step, 'with') : {}))
     .filter((given) => /true|\$\{\{/.test(textOfScalar(given['allow-prereleases'])))
     .flatMap((given) => [...textOfScalar(given['python-version']).matchAll(/\bmatrix\.([\w-]+)/g)])
     .map(([, key = '']) => key);
@@ -115,7 +126,7 @@ function prereleaseKeys(job: YamlMap): readonly string[] {
 /** Resolves the expressions in a mapping; unknown ones stay as text. */
 function resolvedMap(map: YamlMap, contexts: Contexts): YamlMap {
   return Object.fromEntries(
-    entriesOf(map).map(([key, value]) => {
+    listMapEntries(map).map(([key, value]) => {
       if (isRecord(value)) return [key, resolvedMap(value, contexts)];
       const list = Array.isArray(value) ? value.map((item: unknown) => resolveValue(item, contexts) ?? item) : null;
       return [key, list ?? resolveValue(value, contexts) ?? value];
@@ -136,8 +147,8 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
     } as const;
     return [{ path: place.path, id: 'uses', name: called, needs: [], services: {}, container: '', steps: [step] }];
   }
-  const declared = mapIn(mapIn(mapIn(workflow, 'on'), 'workflow_call'), 'inputs');
-  const inputs = inputsOf(declared, mapIn(job, 'with'), place.contexts);
+  const declared = getMapping(getMapping(getMapping(workflow, 'on'), 'workflow_call'), 'inputs');
+  const inputs = inputsOf(declared, getMapping(job, 'with'), place.contexts);
   return jobsIn({ ...place, path, workflow, contexts: { ...place.contexts, inputs }, depth: place.depth + 1 });
 }
 
@@ -148,7 +159,9 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
 function inputsOf(declared: YamlMap, given: YamlMap, contexts: Contexts): YamlMap {
   const names = [...new Set([...Object.keys(declared), ...Object.keys(given)])];
   const values = names.flatMap((name) => {
-    const value = Object.hasOwn(given, name) ? resolveValue(given[name], contexts) : mapIn(declared, name)['default'];
+    const value = Object.hasOwn(given, name)
+      ? resolveValue(given[name], contexts)
+      : getMapping(declared, name)['default'];
     return value === null ? [] : [[name, value ?? ''] as const];
   });
   return { ...Object.fromEntries(values), ...(values.length < names.length ? { [INCOMPLETE]: null } : {}) };
@@ -170,7 +183,7 @@ function envOf(maps: readonly YamlMap[], { contexts, known, missing }: Env): Env
   const values = new Map(known);
   const without = new Map(missing);
   const current = (): Contexts => ({ ...contexts, env: { ...Object.fromEntries(values), [INCOMPLETE]: null } });
-  for (const [name, value] of maps.flatMap(entriesOf)) {
+  for (const [name, value] of maps.flatMap(listMapEntries)) {
     if (!/^[A-Za-z_]\w*$/.test(name) || isRecord(value) || Array.isArray(value)) continue;
     const resolved = resolveText(textOfScalar(value), current());
     if (resolved.kind === 'text' && !/\p{Cc}/u.test(resolved.text)) {
@@ -196,7 +209,7 @@ function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[]
     // Without a run, no step has an output, so caches miss.
     const open = { ...place.env.contexts, steps: {} };
     if (!isRecord(step) || !conditionMayHold(step['if'], open) || step['continue-on-error'] === true) return [];
-    const env = envOf([mapIn(step, 'env')], place.env);
+    const env = envOf([getMapping(step, 'env')], place.env);
     const uses = pickText(step, 'uses');
     return uses === '' ? stepsOfScript(step, { ...place, env }) : usedSteps(uses, step, { ...place, env });
   });
@@ -204,7 +217,7 @@ function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[]
 
 function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiStep[] {
   const { env, texts, depth } = place;
-  const given = mapIn(step, 'with');
+  const given = getMapping(step, 'with');
   const name = (/^[^@]+/.exec(uses)?.[0] ?? '').toLowerCase();
   if (name === 'actions/checkout') {
     const submodules = resolveValue(given['submodules'], env.contexts);
@@ -219,7 +232,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   ];
   if (local === null && !(IS_SET_UP.test(name) && PLAIN_ACTION.test(uses))) return [];
   const inputs: (readonly [string, string])[] = [];
-  for (const [key, value] of entriesOf(given)) {
+  for (const [key, value] of listMapEntries(given)) {
     if (!/^[A-Za-z][\w-]*$/.test(key) || NO_INPUT.test(key)) continue;
     const resolved = resolveText(textOfScalar(value), env.contexts);
     if (resolved.kind === 'unknown') return unread(resolved.why);
@@ -229,15 +242,20 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   const text = texts.get(`${local}/action.yml`) ?? texts.get(`${local}/action.yaml`);
   const action = parseYamlMap(text ?? '');
   if (action === null || !PLAIN_LOCAL.test(local)) return unread('its action.yml cannot be read');
-  const runs = mapIn(action, 'runs');
+  const runs = getMapping(action, 'runs');
   if (runs['using'] !== 'composite')
     return IS_SET_UP.test(local) ? [{ kind: 'use', action: `./${local}`, inputs, env: [] }] : [];
   if (depth >= MAX_DEPTH) return [];
-  const known = entriesOf(inputsOf(mapIn(action, 'inputs'), given, env.contexts));
+  const known = listMapEntries(inputsOf(getMapping(action, 'inputs'), given, env.contexts));
   // An action receives all inputs as texts.
   const asTexts = Object.fromEntries(known.map(([key, value]) => [key, textOfScalar(value)]));
   const contexts = { ...env.contexts, inputs: asTexts };
-  const steps = stepsOf(listIn(runs, 'steps'), { ...place, env: { ...env, contexts }, defaults: [], depth: depth + 1 });
+  const steps = stepsOf(getList(runs, 'steps'), {
+    ...place,
+    env: { ...env, contexts },
+    defaults: [],
+    depth: depth + 1,
+  });
   return [{ kind: 'local', action: `./${local}`, inputs, steps }];
 }
 
@@ -285,7 +303,9 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
   if (folder !== '' && !PLAIN_FOLDER.test(folder)) return [unread(first, 'its folder is outside of the repository')];
   if (commands === null) {
     const lines = script.replaceAll(/\s*\\\r?\n\s*/g, ' ').split('\n');
-    return [unread(lines.find((line) => purposeOf(line.trim()) === 'test') ?? first, 'it is a script, not a command')];
+    return [
+      unread(lines.find((line) => classifyCommand(line.trim()) === 'test') ?? first, 'it is a script, not a command'),
+    ];
   }
   return commands.flatMap((command): readonly CiStep[] => {
     const resolved = resolveText(command, env.contexts);
@@ -301,7 +321,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
       script === undefined
         ? `unbuffer bash -c ${quoteShellText(text)}`
         : `script -qec ${quoteShellText(text)} /dev/null`;
-    const runsInTerminal = (script ?? unbuffer) !== undefined && purposeOf(text) === 'test';
+    const runsInTerminal = (script ?? unbuffer) !== undefined && classifyCommand(text) === 'test';
     return [{ kind: 'run', command: { text: runsInTerminal ? within : text, env: env.known, folder } }];
   });
 }

@@ -1,5 +1,5 @@
 import { resolveValue, type Contexts } from './expressions.ts';
-import { entriesOf, isRecord, listIn, textOfScalar } from './yaml-data.ts';
+import { listMapEntries, isRecord, getList, textOfScalar } from './yaml-data.ts';
 
 /** The values of a matrix for one job. */
 type Combination = Readonly<Record<string, unknown>>;
@@ -20,10 +20,10 @@ export function chooseCombination(
   if (!isRecord(known)) return null;
   const combinations = combinationsOf(known, contexts);
   if (combinations === null) return null;
-  const allowed = combinations.filter((one) => !entriesOf(one).some(([, value]) => isElsewhere(value)));
+  const allowed = combinations.filter((one) => !listMapEntries(one).some(([, value]) => isElsewhere(value)));
   const candidates = allowed.length > 0 ? allowed : combinations;
   const score = (one: Combination): number =>
-    entriesOf(one).reduce(
+    listMapEntries(one).reduce(
       (sum, [key, value]) =>
         sum +
         rankOf(value, { key, others: candidates.map((other) => other[key]), isUnsettled: unsettled.includes(key) }),
@@ -42,19 +42,19 @@ function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combi
     found = found.flatMap((one) => known.map((value) => ({ ...one, [name]: value }))).slice(0, MAX_COMBINATIONS);
   }
   const fits = (one: Combination, part: Combination): boolean =>
-    entriesOf(part).every(([key, value]) => JSON.stringify(one[key]) === JSON.stringify(value));
-  const excluded = listIn(matrix, 'exclude').filter(isRecord);
+    listMapEntries(part).every(([key, value]) => JSON.stringify(one[key]) === JSON.stringify(value));
+  const excluded = getList(matrix, 'exclude').filter(isRecord);
   found = found.filter((one) => !excluded.some((part) => fits(one, part)));
   const extra: Combination[] = [];
-  for (const part of listIn(matrix, 'include').filter(isRecord)) {
-    const own = Object.fromEntries(entriesOf(part).filter(([key]) => names.includes(key)));
+  for (const part of getList(matrix, 'include').filter(isRecord)) {
+    const own = Object.fromEntries(listMapEntries(part).filter(([key]) => names.includes(key)));
     const isExtension = names.length > 0 && found.some((one) => fits(one, own));
     if (!isExtension) extra.push(part);
     else found = found.map((one) => (fits(one, own) ? { ...part, ...one } : one));
   }
   const all = [...(names.length === 0 && extra.length > 0 ? [] : found), ...extra];
   return all.map((one) =>
-    Object.fromEntries(entriesOf(one).map(([key, value]) => [key, resolveValue(value, contexts)])),
+    Object.fromEntries(listMapEntries(one).map(([key, value]) => [key, resolveValue(value, contexts)])),
   );
 }
 

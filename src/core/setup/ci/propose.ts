@@ -1,5 +1,5 @@
 import type { CiProposal, Stack, UnreadLine } from '../project.ts';
-import { findOpenVariables, programsOf, purposeOf, type CommandPurpose } from './commands.ts';
+import { findOpenVariables, listPrograms, classifyCommand, type CommandPurpose } from './commands.ts';
 import { describeContainerJob, convertContainerSteps } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
 import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
@@ -40,7 +40,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     setup: uniqueSteps(parts.flatMap(({ lines }) => lines)).flat(),
     verify,
     offered: offered.slice(0, MAX_OFFERED),
-    programs: programsOf(texts),
+    programs: listPrograms(texts),
     variables: findOpenVariables(
       texts,
       new Set(parts.flatMap(({ commands }) => commands.flatMap(({ command }) => command.env.map(([name]) => name)))),
@@ -63,7 +63,7 @@ export function listUnreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
   const found = jobs
     .flatMap(({ steps }) => flatten(steps))
     .flatMap((step) =>
-      step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(purposeOf(step.what)))
+      step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(classifyCommand(step.what)))
         ? [step]
         : [],
     );
@@ -94,7 +94,7 @@ function planOf(job: CiJob): Plan {
   const steps = job.container === '' ? job.steps : convertContainerSteps(job.steps);
   const flat = flatten(steps);
   const all = flat.flatMap((step) =>
-    step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
+    step.kind === 'run' ? [{ command: step.command, purpose: classifyCommand(step.command.text) }] : [],
   );
   // After a change of the project's packages, tests would test other packages, so these tests are left out.
   const change = all.findIndex(
@@ -132,7 +132,7 @@ function planOf(job: CiJob): Plan {
 /** Returns the steps of the set-up, except those that install the products of an earlier build. */
 function withoutProducts(steps: readonly CiStep[]): readonly CiStep[] {
   const isOf = (step: CiStep, ...purposes: readonly CommandPurpose[]): boolean =>
-    step.kind === 'run' && purposes.includes(purposeOf(step.command.text));
+    step.kind === 'run' && purposes.includes(classifyCommand(step.command.text));
   const built = flatten(steps).findIndex((step) => isOf(step, 'build'));
   const products = new Set(
     flatten(steps).filter(
@@ -178,7 +178,7 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
     [plan.takesArtifacts, -3],
     [plan.lacksTools, -5],
     [job.container !== '', -10],
-    [plan.unread.some(({ what }) => isTest(purposeOf(what))), -5],
+    [plan.unread.some(({ what }) => isTest(classifyCommand(what))), -5],
     [main !== undefined && verifiedFolders(plan).has(main.folder), 4],
     [main !== undefined && toolPattern(main.packageManager).test(commands), 5],
   ];
@@ -221,7 +221,7 @@ function completed(
   const needed = plan.takesArtifacts ? jobs.filter(({ path, id }) => path === job.path && job.needs.includes(id)) : [];
   const builds = needed.flatMap((one) =>
     flatten(one.steps).flatMap((step): readonly Purposeful[] =>
-      step.kind === 'run' && purposeOf(step.command.text) === 'build'
+      step.kind === 'run' && classifyCommand(step.command.text) === 'build'
         ? [{ command: step.command, purpose: 'build' }]
         : [],
     ),
@@ -232,7 +232,7 @@ function completed(
       ? { ...one, command: { ...one.command, text: one.command.text.replace(/ --installpkg[ =]\S+/, '') } }
       : one,
   );
-  const isInstall = (text: string): boolean => purposeOf(text) === 'install';
+  const isInstall = (text: string): boolean => classifyCommand(text) === 'install';
   // `npm ci && npm test` installs as well, though its purpose is to test, so each of its parts is examined.
   const installsIn = (folder: string): boolean =>
     verify.some(({ command }) => command.folder === folder && command.text.split(' && ').some(isInstall));
@@ -277,18 +277,18 @@ function offersOf(
 ): readonly string[] {
   const isSetUp = plan.setUp.flatMap(actionsOf).every((action) => given.actions.has(action));
   const all = flatten(plan.setUp).flatMap((step) => (step.kind === 'run' ? [step.command] : []));
-  const isChanged = all.some(({ text }) => purposeOf(text) === 'change');
+  const isChanged = all.some(({ text }) => classifyCommand(text) === 'change');
   if (!isSetUp || isChanged || plan.isForeign || plan.lacksTools || (plan.takesArtifacts && !given.hasBuilds))
     return [];
   return all.flatMap((check, at) => {
-    const purpose = purposeOf(check.text);
+    const purpose = classifyCommand(check.text);
     if (!['check', 'test', 'slow'].includes(purpose) || given.texts.includes(check.text)) return [];
     const builds: readonly CommandPurpose[] = isTest(purpose) ? ['install', 'build', 'before'] : ['install'];
-    const needed = all.slice(0, at).filter(({ text }) => builds.includes(purposeOf(text)));
+    const needed = all.slice(0, at).filter(({ text }) => builds.includes(classifyCommand(text)));
     // A build with other options overwrites what `verify` built, so all of its commands are needed.
     const isNew = ({ text }: CiCommand): boolean => !given.texts.includes(text);
-    const isOther = needed.some((one) => isNew(one) && purposeOf(one.text) !== 'install');
-    const before = needed.filter((one) => isNew(one) || (isOther && purposeOf(one.text) !== 'install'));
+    const isOther = needed.some((one) => isNew(one) && classifyCommand(one.text) !== 'install');
+    const before = needed.filter((one) => isNew(one) || (isOther && classifyCommand(one.text) !== 'install'));
     return [[...before, check].map(renderVerifyLine).join(' && ')];
   });
 }

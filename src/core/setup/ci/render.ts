@@ -1,4 +1,4 @@
-import { purposeOf } from './commands.ts';
+import { classifyCommand } from './commands.ts';
 import type { CiCommand, CiStep, NamedValues } from './jobs.ts';
 import { quoteShellText } from '../../text/phrase.ts';
 
@@ -33,7 +33,7 @@ const MANY = 3;
 export function buildSetUpSteps(step: CiStep): readonly (readonly string[])[] {
   if (step.kind === 'use') return [usesLines(step.action, step.inputs)];
   if (step.kind === 'run')
-    return ['tool', 'install'].includes(purposeOf(step.command.text)) ? [buildSetUpCommand(step.command)] : [];
+    return ['tool', 'install'].includes(classifyCommand(step.command.text)) ? [buildSetUpCommand(step.command)] : [];
   if (step.kind !== 'local') return [];
   // An action that also checks out, builds or tests is split, because the agent's job has its own checkout.
   return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(buildSetUpSteps);
@@ -42,7 +42,8 @@ export function buildSetUpSteps(step: CiStep): readonly (readonly string[])[] {
 function isSetUpOnly(step: CiStep): boolean {
   if (step.kind === 'local') return step.steps.every(isSetUpOnly);
   return (
-    step.kind === 'use' || (step.kind === 'run' && ['tool', 'install', 'aside'].includes(purposeOf(step.command.text)))
+    step.kind === 'use' ||
+    (step.kind === 'run' && ['tool', 'install', 'aside'].includes(classifyCommand(step.command.text)))
   );
 }
 

@@ -1,5 +1,5 @@
 import { quoteShellText } from '../../text/phrase.ts';
-import { entriesOf, isRecord, listIn, mapIn, textOfScalar, pickText, type YamlMap } from './yaml-data.ts';
+import { listMapEntries, isRecord, getList, getMapping, textOfScalar, pickText, type YamlMap } from './yaml-data.ts';
 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
 interface Services {
@@ -20,12 +20,12 @@ export function servicesOf(services: YamlMap): Services | null {
   if (Object.keys(services).length === 0) return null;
   const lines = mapLines(services, 1);
   if (lines === null) return null;
-  const ports = entriesOf(services).flatMap(([, service]) => (isRecord(service) ? listIn(service, 'ports') : []));
+  const ports = listMapEntries(services).flatMap(([, service]) => (isRecord(service) ? getList(service, 'ports') : []));
   const mapped = ports.flatMap((port) => /^(\d+):\d+/.exec(textOfScalar(port))?.[1] ?? []);
   const hosts = mapped
     .filter((port) => Number(port) >= 1024 && Number(port) < 65_536)
     .map((port) => `localhost:${port}`);
-  const steps = entriesOf(services).map(([name, service]) => stepsOf(name, isRecord(service) ? service : {}));
+  const steps = listMapEntries(services).map(([name, service]) => stepsOf(name, isRecord(service) ? service : {}));
   return {
     lines: ['services:', ...lines],
     steps: steps.includes(null) ? null : steps.flatMap((lines) => lines ?? []),
@@ -36,7 +36,7 @@ export function servicesOf(services: YamlMap): Services | null {
 /** Renders a mapping as lines; null if a name or a value in it cannot be copied into another workflow. */
 function mapLines(map: YamlMap, depth: number): readonly string[] | null {
   const lines: string[] = [];
-  for (const [name, value] of entriesOf(map)) {
+  for (const [name, value] of listMapEntries(map)) {
     if (!/^[A-Za-z_][\w-]*$/.test(name)) return null;
     const below = isRecord(value) && depth < MAX_DEPTH ? mapLines(value, depth + 1) : [];
     const items = Array.isArray(value) ? value.map(scalar) : [];
@@ -67,18 +67,18 @@ function stepsOf(name: string, service: YamlMap): readonly string[] | null {
   const image = pickText(service, 'image');
   const options = pickText(service, 'options').trim().replaceAll(/\s+/g, ' ');
   const isStartable =
-    entriesOf(service).every(([key]) => STARTABLE.includes(key)) &&
+    listMapEntries(service).every(([key]) => STARTABLE.includes(key)) &&
     [PLAIN_IMAGE.test(image), PLAIN_OPTIONS.test(options), CONTAINER_NAME.test(name)].every(Boolean);
   if (!isStartable) return null;
   const each = (option: string, values: readonly string[]): readonly string[] =>
     values.map((value) => `--${option} ${quoteShellText(value)}`);
   const start = [
     `docker run --detach --name ${name}`,
-    ...each('publish', listIn(service, 'ports').map(textOfScalar)),
-    ...each('volume', listIn(service, 'volumes').map(textOfScalar)),
+    ...each('publish', getList(service, 'ports').map(textOfScalar)),
+    ...each('volume', getList(service, 'volumes').map(textOfScalar)),
     ...each(
       'env',
-      entriesOf(mapIn(service, 'env')).map(([key, value]) => `${key}=${textOfScalar(value)}`),
+      listMapEntries(getMapping(service, 'env')).map(([key, value]) => `${key}=${textOfScalar(value)}`),
     ),
     ...(options === '' ? [] : [options]),
     image,

@@ -15,13 +15,13 @@ export function isRecord(value: unknown): value is YamlMap {
 }
 
 /** Returns the mapping at a key, or an empty one. */
-export function mapIn(map: YamlMap, key: string): YamlMap {
+export function getMapping(map: YamlMap, key: string): YamlMap {
   const value = Object.hasOwn(map, key) ? map[key] : undefined;
   return isRecord(value) ? value : {};
 }
 
 /** Returns the list at a key, or an empty one. */
-export function listIn(map: YamlMap, key: string): readonly unknown[] {
+export function getList(map: YamlMap, key: string): readonly unknown[] {
   const value = Object.hasOwn(map, key) ? map[key] : undefined;
   return Array.isArray(value) ? value : [];
 }
@@ -33,7 +33,7 @@ export function pickText(map: YamlMap, key: string): string {
 }
 
 /** Returns the keys and values of a mapping. */
-export function entriesOf(map: YamlMap): readonly (readonly [string, unknown])[] {
+export function listMapEntries(map: YamlMap): readonly (readonly [string, unknown])[] {
   return Object.entries(map);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../../../src/config/config.ts';
 import { type ConfigTexts, buildConfig } from '../../../../src/config/inputs.ts';
-import { KEYS } from '../../../../src/config/settings/keys.ts';
+import { OTHER_RALPH_KEYS } from '../../../../src/config/settings/keys.ts';
 import {
   type GivenTexts,
   parseRunSettings,
@@ -98,11 +98,11 @@ describe('each setting of another Ralph', () => {
 
   test('that sets an input is looked at above', () => {
     const looked = rows.flatMap(([lines]) => [...lines.matchAll(/^(\w+)=/gm)].map(([, name]) => name));
-    expect(KEYS.filter(({ name, input }) => input !== null && !looked.includes(name))).toEqual([]);
+    expect(OTHER_RALPH_KEYS.filter(({ name, input }) => input !== null && !looked.includes(name))).toEqual([]);
   });
 
   test('sets an input that there is', () => {
-    for (const { name, input } of KEYS)
+    for (const { name, input } of OTHER_RALPH_KEYS)
       if (input !== null) expect([name, SETTING_NAMES.includes(input)]).toEqual([name, true]);
   });
 

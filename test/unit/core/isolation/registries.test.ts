@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nameOfTarget } from '../../../../src/core/isolation/hosts.ts';
-import { packageManagers, registriesOf } from '../../../../src/core/isolation/registries.ts';
+import { packageManagers, parseRegistryHosts } from '../../../../src/core/isolation/registries.ts';
 import { runs } from '../../../runs.ts';
 
 const of = (program: string) => {
@@ -10,7 +10,7 @@ const of = (program: string) => {
   return manager;
 };
 const hosts = (program: string, answer: string | null, environment: Readonly<Record<string, string>> = {}) =>
-  registriesOf(of(program), { isThere: true, answer }, environment)
+  parseRegistryHosts(of(program), { isThere: true, answer }, environment)
     .map(nameOfTarget)
     .map((name) => name.replace(/:443$/, ''));
 
@@ -96,10 +96,10 @@ describe('variables', () => {
 
   test('count where the manager is missing, and then nothing else does', () => {
     const found = { isThere: false, answer: null };
-    expect(registriesOf(of('pip'), found, { PIP_INDEX_URL: 'https://pip.example' })).toEqual([
+    expect(parseRegistryHosts(of('pip'), found, { PIP_INDEX_URL: 'https://pip.example' })).toEqual([
       { host: 'pip.example', port: 443 },
     ]);
-    expect(registriesOf(of('pip'), found, {})).toEqual([]);
+    expect(parseRegistryHosts(of('pip'), found, {})).toEqual([]);
   });
 });
 
@@ -137,7 +137,7 @@ test('no answer makes it throw, or gives without bound', () => {
   );
   fc.assert(
     fc.property(fc.constantFrom(...packageManagers), fc.array(line), (manager, lines) => {
-      for (const { host, port } of registriesOf(manager, { isThere: true, answer: lines.join('\n') }, {})) {
+      for (const { host, port } of parseRegistryHosts(manager, { isThere: true, answer: lines.join('\n') }, {})) {
         expect(`${host}:${String(port)}`).toMatch(/^[a-z\d.:_-]+$/);
       }
     }),

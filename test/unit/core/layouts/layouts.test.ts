@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { describeLayout, LAYOUT_PATHS } from '../../../../src/core/layouts/found-files.ts';
-import { layoutOf, type LayoutName } from '../../../../src/core/layouts/layouts.ts';
+import { identifyLayout, type LayoutName } from '../../../../src/core/layouts/layouts.ts';
 import { countStepsByFile } from '../../../../src/core/pipeline/reading/file-data.ts';
 import { filesOf, RALPHS, type Ralph } from '../../../ralphs.ts';
 import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
@@ -26,7 +26,7 @@ describe('the layout', () => {
     [null, ['CLAUDE.md', 'PROMPT.md', 'prd.json', 'config.yaml', 'progress.txt', 'specs/a.md', '.ralph/fix_plan.md']],
     [null, []],
   ])('%s', (layout, paths) => {
-    expect(layoutOf(paths)).toBe(layout);
+    expect(identifyLayout(paths)).toBe(layout);
   });
 });
 
@@ -42,7 +42,7 @@ describe('the layout, where only part of its files is there', () => {
   const isState = (path: string): boolean =>
     /(^|\/)\.(?!ralphrc)[^/]+$|(^|\/)logs\/|archive|(run_|aggregate|status|progress|learnings)/.test(path);
   const isRecognised = (name: Ralph, paths: readonly string[]): void => {
-    expect({ paths, layout: layoutOf(paths) }).toEqual({ paths, layout: layoutNames[name] });
+    expect({ paths, layout: identifyLayout(paths) }).toEqual({ paths, layout: layoutNames[name] });
   };
 
   test.each(RALPHS)('%s without any one of its files, and without its state', (name) => {

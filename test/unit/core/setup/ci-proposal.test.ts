@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { purposeOf, commandsOfScript, programsOf } from '../../../../src/core/setup/ci/commands.ts';
+import { classifyCommand, commandsOfScript, listPrograms } from '../../../../src/core/setup/ci/commands.ts';
 import { conditionMayHold, resolveText } from '../../../../src/core/setup/ci/expressions.ts';
 import { chooseCombination } from '../../../../src/core/setup/ci/matrix.ts';
 import { detectProject } from '../../../../src/core/setup/detect.ts';
@@ -394,7 +394,7 @@ test.each([
   ['! bin/bats test/failing.bats', 'check'],
   ['rpmbuild -bb x.spec', 'before'],
 ])('%s is for: %s', (command, purpose) => {
-  expect(purposeOf(command)).toBe(purpose);
+  expect(classifyCommand(command)).toBe(purpose);
 });
 
 test.each<[string, readonly string[] | null]>([
@@ -412,12 +412,12 @@ test.each<[string, readonly string[] | null]>([
 });
 
 test('programs are what starts, without variables, shells and what is not a program', () => {
-  expect(programsOf(['A=1 uv run x && cd y && make test', 'sudo rm x', 'export B=2 && ./build'])).toEqual([
+  expect(listPrograms(['A=1 uv run x && cd y && make test', 'sudo rm x', 'export B=2 && ./build'])).toEqual([
     'uv',
     'make',
     './build',
   ]);
-  expect(programsOf([`if [ -f x ]; then python -c 'import a; run b'; fi`, 'ctest || (cat log; false)'])).toEqual([
+  expect(listPrograms([`if [ -f x ]; then python -c 'import a; run b'; fi`, 'ctest || (cat log; false)'])).toEqual([
     'python',
     'ctest',
   ]);

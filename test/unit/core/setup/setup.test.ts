@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { detectProject, selectFilesToRead } from '../../../../src/core/setup/detect.ts';
 import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/core/setup/languages.ts';
-import { filesOf, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
+import { buildSetUpFiles, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { planFileRemoval, planFileWrite } from '../../../../src/core/setup/ownership.ts';
-import { diffOf } from '../../../../src/core/setup/preview.ts';
+import { renderFileDiff } from '../../../../src/core/setup/preview.ts';
 import { proposeVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
@@ -44,7 +44,7 @@ function choicesFor(files: Files): SetupChoices {
 }
 
 function workflowOf(files: Files, choices = choicesFor(files)): string {
-  const [workflow] = filesOf(projectOf(files), choices, templates);
+  const [workflow] = buildSetUpFiles(projectOf(files), choices, templates);
   return workflow?.kind === 'whole' ? workflow.text : '';
 }
 
@@ -231,7 +231,11 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
   });
 
   test('gets the workflow of three jobs and its set-up steps in a form that GitHub takes', async () => {
-    const [workflow, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
+    const [workflow, setUp] = buildSetUpFiles(
+      projectOf(files),
+      { ...choicesFor(files), shape: 'three-jobs' },
+      templates,
+    );
     const textOf = (file: WantedFile | undefined): string => (file?.kind === 'whole' ? file.text : '');
     expect(await problemsOf({ where: 'ralph.yml', text: textOf(workflow) })).toEqual([]);
     const { with: inputs = {} } = (
@@ -251,7 +255,7 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
   });
 
   test('is set up once: a second run changes nothing, and remove takes everything back', () => {
-    for (const wanted of filesOf(projectOf(files), choicesFor(files), templates)) {
+    for (const wanted of buildSetUpFiles(projectOf(files), choicesFor(files), templates)) {
       const first = planFileWrite(wanted, null, digest);
       const after = 'after' in first ? first.after : '';
       expect(planFileWrite(wanted, after, digest).kind).toBe('same');
@@ -406,7 +410,7 @@ test.each<[string, Files, string]>([
   ['in two files', { '.github/workflows/agent.yml': USES, [OWN]: USES }, 'ralph.yml'],
 ])('the action is used %s', (_, files, name) => {
   expect(projectOf(files).ralphWorkflow).toBe(`.github/workflows/${name}`);
-  const written = filesOf(projectOf(files), choicesFor(files), templates).map(({ path }) => path);
+  const written = buildSetUpFiles(projectOf(files), choicesFor(files), templates).map(({ path }) => path);
   expect(written.includes(OWN)).toBe(name === 'ralph.yml');
 });
 
@@ -509,7 +513,7 @@ test('what CI starts, checks out and runs is in the workflow, in a form that Git
     verify: "npm ci\nnpm test -- '#1: of them'\n",
     'allowed-hosts': 'localhost:5432',
   });
-  const [, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
+  const [, setUp] = buildSetUpFiles(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
   const action = setUp?.kind === 'whole' ? setUp.text : '';
   expect(await problemsOfAction(action)).toEqual([]);
   expect(action).toContain('- run: git submodule update --init\n');
@@ -531,7 +535,7 @@ test.each([
 ])('%s: the services are left to one job', (_, before, after) => {
   const ci = WITH_SERVICES.replace('${{ matrix.db }}', '18').replace(before, after);
   const files = { 'package.json': node(), '.github/workflows/ci.yml': ci };
-  const [workflow, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
+  const [workflow, setUp] = buildSetUpFiles(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
   const texts = [workflow, setUp].map((file) => (file?.kind === 'whole' ? file.text : ''));
   expect(texts.join('\n')).not.toMatch(/docker|allowed-hosts/);
 });
@@ -597,7 +601,9 @@ test('the packages of a workspace are in AGENT.md, but no folder whose tools not
     'package.json': node({ workspaces: ['packages/*'] }),
     'packages/a/package.json': '{"name":"@x/a","scripts":{"test":"x"}}',
   };
-  const notes = filesOf(projectOf(files), choicesFor(files), templates).find(({ path }) => path === '.ralph/AGENT.md');
+  const notes = buildSetUpFiles(projectOf(files), choicesFor(files), templates).find(
+    ({ path }) => path === '.ralph/AGENT.md',
+  );
   const text = notes?.kind === 'whole' ? notes.text : '';
   expect(text).toContain('- `packages/a/` (`@x/a`): test `npm run test -w @x/a`\n');
   expect(text).not.toContain('msvc');
@@ -672,7 +678,7 @@ test.each(['agent', 'needs: ralph', "it's mine", 'a #1', 'a"b', 'on'])('the labe
     jobs: { ralph: { with: object } };
   };
   expect(three.jobs.ralph.with).toEqual({ 'task-label': label });
-  const form = filesOf(projectOf({}), choices, templates).find(({ path }) => path.includes('ISSUE_TEMPLATE'));
+  const form = buildSetUpFiles(projectOf({}), choices, templates).find(({ path }) => path.includes('ISSUE_TEMPLATE'));
   expect(parse(form?.kind === 'whole' ? form.text : '')).toMatchObject({ labels: [label] });
 });
 
@@ -743,7 +749,7 @@ test('a file that is there stays as it is', () => {
 });
 
 test('the preview is a unified diff', () => {
-  expect(diffOf({ kind: 'extend', path: 'x', before: '1\n2\n3\n4\n', after: '1\n2\n3\n4\n\n5\n' })).toEqual([
+  expect(renderFileDiff({ kind: 'extend', path: 'x', before: '1\n2\n3\n4\n', after: '1\n2\n3\n4\n\n5\n' })).toEqual([
     '--- a/x',
     '+++ b/x',
     '@@ -2,3 +2,5 @@',
@@ -753,7 +759,7 @@ test('the preview is a unified diff', () => {
     '+',
     '+5',
   ]);
-  expect(diffOf({ kind: 'create', path: 'x', before: null, after: 'a\n' })).toEqual([
+  expect(renderFileDiff({ kind: 'create', path: 'x', before: null, after: 'a\n' })).toEqual([
     '--- /dev/null',
     '+++ b/x',
     '@@ -0,0 +1,1 @@',
