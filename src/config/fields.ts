@@ -6,7 +6,7 @@ import type { Folder } from '../core/folder.ts';
 import { type HostsAsked, parseAllowedHosts } from '../core/isolation/hosts.ts';
 import { parseMcpServers } from '../core/mcp/parse-servers.ts';
 import type { McpAsked } from '../core/mcp/values.ts';
-import { LOGIN, type Recipients } from '../core/people/notifications.ts';
+import { LOGIN_PATTERN, type Recipients } from '../core/people/notifications.ts';
 import type { Price, Prices } from '../core/spending/prices.ts';
 import { type IssueQuery, parseIssueQuery } from '../core/tasks/issue-query.ts';
 import { capText } from '../core/text/phrase.ts';
@@ -89,7 +89,7 @@ export function recipientsField({ teams }: { readonly teams: boolean }) {
     const isWord = (name: string): name is 'auto' | 'none' => name === 'auto' || name === 'none';
     const [first = ''] = names;
     if (names.length === 1 && isWord(first)) return { kind: first };
-    const logins = names.filter((name) => LOGIN.test(name) && !isWord(name));
+    const logins = names.filter((name) => LOGIN_PATTERN.test(name) && !isWord(name));
     const ofTeams = teams ? names.filter((name) => TEAM.test(name)) : [];
     if (logins.length + ofTeams.length < names.length) problems.addIssue(expected);
     return { kind: 'named', logins, teams: ofTeams.map((name) => name.slice(name.indexOf('/') + 1)) };

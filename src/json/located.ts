@@ -1,4 +1,12 @@
-import { itemsOf, membersOf, parseJson, indexLines, valueOf, type JsonNode, type JsonPosition } from './parse.ts';
+import {
+  listArrayItems,
+  listMembers,
+  parseJson,
+  indexLines,
+  convertNode,
+  type JsonNode,
+  type JsonPosition,
+} from './parse.ts';
 
 /** JSON as plain data with the positions of its values in the text, or all problems that keep it from being read. */
 export type LocatedJson =
@@ -32,7 +40,7 @@ export function parseLocatedJson(text: string, texts: ReadonlyMap<number, string
     };
   return {
     kind: 'data',
-    data: valueOf(withReplacedTexts(parsed.root, texts)),
+    data: convertNode(withReplacedTexts(parsed.root, texts)),
     at: (path, of) => position(offsetOf(parsed.root, path, of)),
     repeated: names.filter(({ isRepeated }) => isRepeated).map(({ name, offset }) => ({ ...position(offset), name })),
   };
@@ -47,7 +55,7 @@ interface Name {
 
 function locateNames(node: JsonNode): readonly Name[] {
   const known = new Set<string>();
-  const own = membersOf(node).flatMap(({ children: [key] = [] }): readonly Name[] => {
+  const own = listMembers(node).flatMap(({ children: [key] = [] }): readonly Name[] => {
     if (key === undefined) return [];
     const name = String(key.value);
     const isRepeated = known.has(name);
@@ -70,13 +78,13 @@ function offsetOf(root: JsonNode, path: readonly PropertyKey[], of: 'key' | 'val
   let node = root;
   for (const [index, part] of path.entries()) {
     if (node.type === 'array') {
-      const item = typeof part === 'number' ? itemsOf(node)[part] : undefined;
+      const item = typeof part === 'number' ? listArrayItems(node)[part] : undefined;
       if (item === undefined) return node.offset;
       node = item;
       continue;
     }
     // If an object has a name several times, use the last one, as JSON parsers do.
-    const property = membersOf(node).findLast(({ children: [key] = [] }) => key?.value === part);
+    const property = listMembers(node).findLast(({ children: [key] = [] }) => key?.value === part);
     const [key, value] = property?.children ?? [];
     if (key === undefined || value === undefined) return node.offset;
     if (of === 'key' && index === path.length - 1) return key.offset;

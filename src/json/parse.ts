@@ -43,7 +43,7 @@ export function parseJson(text: string): ParsedJson {
  * times, the last one is used, as in JSON parsers.
  */
 export function findMember(node: JsonNode, name: string): JsonNode | null {
-  const found = membersOf(node).findLast((property) => property.children?.[0]?.value === name);
+  const found = listMembers(node).findLast((property) => property.children?.[0]?.value === name);
   return found?.children?.[1] ?? null;
 }
 
@@ -51,23 +51,23 @@ export function findMember(node: JsonNode, name: string): JsonNode | null {
  * Returns the members of an object (`"name": value`), each as a node with the name and the value as children; empty for
  * anything else.
  */
-export function membersOf(node: JsonNode): readonly JsonNode[] {
+export function listMembers(node: JsonNode): readonly JsonNode[] {
   return node.type === 'object' ? (node.children ?? []) : [];
 }
 
 /** Returns the items of an array; empty for anything else. */
-export function itemsOf(node: JsonNode): readonly JsonNode[] {
+export function listArrayItems(node: JsonNode): readonly JsonNode[] {
   return node.type === 'array' ? (node.children ?? []) : [];
 }
 
 /** Returns the value as JavaScript data. */
-export function valueOf(node: JsonNode): unknown {
-  if (node.type === 'array') return itemsOf(node).map(valueOf);
+export function convertNode(node: JsonNode): unknown {
+  if (node.type === 'array') return listArrayItems(node).map(convertNode);
   // Make all names own members: `__proto__` is a name like any other.
   if (node.type === 'object')
     return Object.fromEntries(
-      membersOf(node).flatMap(({ children: [name, value] = [] }) =>
-        value === undefined ? [] : [[String(name?.value), valueOf(value)]],
+      listMembers(node).flatMap(({ children: [name, value] = [] }) =>
+        value === undefined ? [] : [[String(name?.value), convertNode(value)]],
       ),
     );
   return node.value as unknown;

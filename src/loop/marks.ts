@@ -31,7 +31,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
   const hasBranch = work.hasNewCommits || opened.ahead > 0;
   if (!hasBranch || signal.aborted || !fileSourcesOf(work.tasks).includes('prd')) return work;
   try {
-    const [{ markPrd, marksOf }, { fileOfSource }] = await Promise.all([
+    const [{ markPrd, buildPrdMarks }, { fileOfSource }] = await Promise.all([
       import('../core/tasks/files/prd-marks.ts'),
       import('../core/tasks/files/files.ts'),
     ]);
@@ -39,7 +39,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     const path = fileOfSource(Object.keys(texts), 'prd');
     const old = path === undefined ? undefined : texts[path];
     if (path === undefined || old === undefined) return work;
-    const made = markPrd(old, marksOf(work.tasks, work.state.tasks));
+    const made = markPrd(old, buildPrdMarks(work.tasks, work.state.tasks));
     if (made === null) return work;
     const { head, withheld } = await repository.commitTexts({
       texts: { [path]: made.text },

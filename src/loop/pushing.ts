@@ -6,10 +6,10 @@ import { recordPublished, recordPush } from '../core/lane/settle/settle-publishe
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import {
-  blameContent,
+  convertToContentRefusal,
   explainRefusal,
   isForSignatures,
-  isNamed,
+  isKnownRule,
   describePushFailure,
   type Refusal,
 } from '../core/refusals/refusal.ts';
@@ -151,10 +151,10 @@ async function contentRefused(
   if (result.kind !== 'refused') return null;
   const { refusal } = result;
   if (refusal.kind === 'content') return refusal;
-  if (isNamed(refusal)) return null;
+  if (isKnownRule(refusal)) return null;
   const at = remoteHead ?? base;
   const probed = await remote.probePush(lane.branch, { at, since: at }).catch(unreachableBy);
-  return probed.kind === 'pushed' ? blameContent(refusal) : null;
+  return probed.kind === 'pushed' ? convertToContentRefusal(refusal) : null;
 }
 
 /** The reason for leaving the push to the end of the run if it is known why the branch is gone. */

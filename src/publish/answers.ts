@@ -4,7 +4,7 @@ import { markPosted } from '../core/feedback/rounds.ts';
 import { isAnsweredByComment } from '../core/feedback/subject.ts';
 import { formatAnswerMarker } from '../core/people/command.ts';
 import { listResolvedNeeds } from '../core/people/needs.ts';
-import { markerOf } from '../core/people/notifications.ts';
+import { formatNeedsMarker } from '../core/people/notifications.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -241,10 +241,11 @@ async function correctOlder(
   worked: WorkedReport,
 ): Promise<void> {
   const writtenBefore = worked.startedAt;
-  const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
+  const approved =
+    taskId === null ? [] : [formatNeedsMarker([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
   // A run without a stored state may have announced these needs, so search for the comments by their markers.
   for (const need of listResolvedNeeds(worked))
-    await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
+    await forge.amendComment(thread, formatNeedsMarker([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   for (const marker of approved)
     await forge.amendComment(thread, marker, { body: APPROVED_SINCE, writtenBefore, closing: true });
   await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });

@@ -1,6 +1,6 @@
 import { type Config, jobsOf, type RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { subjectOfLane, EVERY_RUN, markerOf } from '../core/people/notifications.ts';
+import { subjectOfLane, EVERY_RUN, formatNeedsMarker } from '../core/people/notifications.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
 import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
@@ -125,7 +125,7 @@ export async function settleOver({ forge, redact, clock }: PublishDeps, over: Ov
 /** Settles the notification about the configuration, because the configuration of a run that answers works. */
 async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIntake): Promise<void> {
   if (outcome.kind === 'failed' || answer === null || answer.thread === null) return;
-  await deps.forge.amendComment(answer.thread, markerOf([{ kind: 'configuration', about: EVERY_RUN }]), {
+  await deps.forge.amendComment(answer.thread, formatNeedsMarker([{ kind: 'configuration', about: EVERY_RUN }]), {
     body: WORKS_AGAIN,
     writtenBefore: deps.clock.now(),
     closing: true,

@@ -1,5 +1,5 @@
 import {
-  definitionOf,
+  getLabelDefinition,
   computeLabelChange,
   chooseTaskLabel,
   hasLabel,
@@ -100,7 +100,7 @@ export async function publishLabels(
     let failures = 0;
     for (const { issue, labels, add, remove } of changes.slice(0, MAX_LABELLED_ISSUES)) {
       if (failures >= MAX_FAILURES) break;
-      const changed = await deps.forge.changeLabels(issue, { from: labels, add: add.map(definitionOf), remove });
+      const changed = await deps.forge.changeLabels(issue, { from: labels, add: add.map(getLabelDefinition), remove });
       if (changed.kind === 'refused') failures += 1;
       else
         deps.log.info(

@@ -7,11 +7,11 @@ import { mayNotify, type NotificationPlan, planNotifications } from '../core/peo
 import {
   subjectOfLane,
   EVERY_RUN,
-  markerOf,
+  formatNeedsMarker,
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
   notifiesAnybody,
-  peopleOf,
+  selectMentions,
   type NotificationMemory,
   withKnownNeeds,
   withNotification,
@@ -185,7 +185,7 @@ async function announce(deps: Notifying, notification: NotifiedOnce, corrects = 
       : { kind: 'refused', why: 'the message was not accepted, and there is no comment.', isLasting: false };
   const body = textOnce(deps, notification);
   const found: { text: string | null } = { text: null };
-  const written = await deps.forge.upsertComment(thread, markerOf(needs), (before) => {
+  const written = await deps.forge.upsertComment(thread, formatNeedsMarker(needs), (before) => {
     found.text = before;
     return corrects ? body : (before ?? body);
   });
@@ -208,7 +208,7 @@ async function notifyWebhook(
   const { address } = config.webhook;
   if (webhook === null || address === null) return false;
   const { repositoryUrl, runUrl } = text.report;
-  const id = sha256([repositoryUrl, comment ?? runUrl, markerOf(text.needs)].join(' ')).slice(0, 32);
+  const id = sha256([repositoryUrl, comment ?? runUrl, formatNeedsMarker(text.needs)].join(' ')).slice(0, 32);
   const message = buildWebhookMessage(text, { id, thread, comment });
   const why = await webhook({ id, body: renderWebhook(mapTexts(message, redact), address) });
   if (why !== null) warn(`The address in \`notify-webhook\` got no message: ${completeSentence(redact(why))}`);
@@ -221,7 +221,7 @@ export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): P
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {
-  return redact(renderNotification({ ...text, mentions: peopleOf(config.notify, askers) }));
+  return redact(renderNotification({ ...text, mentions: selectMentions(config.notify, askers) }));
 }
 
 /** The dependencies of a notification about a configuration that stops every run before it knows its lane. */
@@ -267,7 +267,7 @@ async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnc
   if (before === null || thread === null) return;
   if (comparableReason(before) === comparableReason(textOnce(deps, notification))) return;
   const writtenBefore = clock.now() - DAY_MS;
-  await forge.amendComment(thread, markerOf(needs), { body: ANOTHER_REASON, writtenBefore, closing: true });
+  await forge.amendComment(thread, formatNeedsMarker(needs), { body: ANOTHER_REASON, writtenBefore, closing: true });
   await announce(deps, notification, true);
 }
 
@@ -333,7 +333,7 @@ async function notify(
     return nothingMore;
   }
   const askers = isCommented ? await askersOf(deps, end, needs) : [];
-  const mentions = peopleOf(config.notify, askers);
+  const mentions = selectMentions(config.notify, askers);
   if (isCommented && mentions.length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await announce(deps, {
     ...{ needs, report, thread, askers, warn },
@@ -372,9 +372,9 @@ async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullR
   const { forge, config } = deps;
   const { prReviewers: reviewers, prAssignees: assignees } = config;
   const askers = await askersOf(deps, end, []);
-  const logins = peopleOf(reviewers, askers);
+  const logins = selectMentions(reviewers, askers);
   const teams = reviewers.kind === 'named' ? reviewers.teams : [];
-  const assigned = peopleOf(assignees, askers);
+  const assigned = selectMentions(assignees, askers);
   if (assigned.length > 0) await forge.assign(number, assigned);
   if (logins.length + teams.length > 0) await forge.requestReview(number, { logins, teams });
 }

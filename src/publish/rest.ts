@@ -5,7 +5,7 @@ import {
   type Need,
   type Notification,
   notifiesAnybody,
-  peopleOf,
+  selectMentions,
   withNotification,
 } from '../core/people/notifications.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
@@ -245,7 +245,7 @@ async function write(
     ...reviewersOf(concerned),
     ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
   ];
-  if (isCommented && peopleOf(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));
+  if (isCommented && selectMentions(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await notifyOnce(deps, {
     needs,
     thread,

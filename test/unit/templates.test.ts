@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { outcomeSchema } from '../../src/core/outcome.ts';
 import { composePrompt } from '../../src/core/prompt/prompt.ts';
 import { parsePlan } from '../../src/core/tasks/files/plan.ts';
-import { COMMANDS } from '../../src/core/people/command.ts';
+import { COMMAND_HELP } from '../../src/core/people/command.ts';
 import { EVENTS } from '../../src/gate/event/event-table.ts';
 import { optionalSections, promptParts, task } from './core/core-fixtures.ts';
 import { plain, read, tableUnder } from './documents/pages.ts';
@@ -95,13 +95,13 @@ describe('the documents', () => {
 
   test('name every command in the README', () => {
     expect([...read('README.md').matchAll(/`\/ralph ([^`]+)`/g)].map(([, name]) => name)).toEqual(
-      expect.arrayContaining(Object.keys(COMMANDS)),
+      expect.arrayContaining(Object.keys(COMMAND_HELP)),
     );
   });
 
   test('have a row for every command', () => {
     expect(rowsOf('docs/tasks-and-branches.md', '## Commands').map(([command]) => command)).toEqual(
-      Object.keys(COMMANDS).map((name) => `/ralph ${name}`),
+      Object.keys(COMMAND_HELP).map((name) => `/ralph ${name}`),
     );
   });
 });

@@ -1,4 +1,4 @@
-import { COMMANDS } from '../../core/people/command.ts';
+import { COMMAND_HELP } from '../../core/people/command.ts';
 import {
   nameTaskReference,
   nameReferenceById,
@@ -77,9 +77,9 @@ interface OrderCommand {
 }
 
 const ORDERS: readonly OrderCommand[] = [
-  { name: 'pause', usage: 'pause', does: `Pauses the queue or an issue: ${COMMANDS.pause}.`, takes: null },
+  { name: 'pause', usage: 'pause', does: `Pauses the queue or an issue: ${COMMAND_HELP.pause}.`, takes: null },
   { name: 'resume', usage: 'resume', does: 'Ends a pause.', takes: null },
-  { name: 'stop', usage: 'stop', does: `Stops the queue or an issue: ${COMMANDS.stop}.`, takes: null },
+  { name: 'stop', usage: 'stop', does: `Stops the queue or an issue: ${COMMAND_HELP.stop}.`, takes: null },
   {
     name: 'retry',
     usage: 'retry [TASK]',

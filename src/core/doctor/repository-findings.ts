@@ -1,6 +1,6 @@
 import type { ReportedSettings } from '../settings/effective.ts';
 import { findConflictingBranch } from '../refusals/refusal.ts';
-import { effectOf } from '../refusals/server-rules.ts';
+import { findRuleEffect } from '../refusals/server-rules.ts';
 import { namesOf, quoteShellText } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BranchRule, DoctorFacts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
@@ -184,8 +184,8 @@ const SIGNED_BY_GITHUB =
  * Returns the effect of a rule, or null if it has none. A rule that requires signatures has no effect on signed
  * commits.
  */
-function effectWith(signs: boolean, type: string): ReturnType<typeof effectOf> {
-  return signs && type === SIGNATURES ? null : effectOf(type);
+function effectWith(signs: boolean, type: string): ReturnType<typeof findRuleEffect> {
+  return signs && type === SIGNATURES ? null : findRuleEffect(type);
 }
 
 function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): Finding {

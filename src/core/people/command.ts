@@ -12,7 +12,7 @@ export function isOwnComment(text: string): boolean {
 }
 
 /** The words of each command, with its description. */
-export const COMMANDS = {
+export const COMMAND_HELP = {
   run: 'work on this issue now (on a pull request: on its tasks)',
   status: 'show the status of the work, without an agent call',
   doctor: 'check the set-up, without an agent call: what would stop a run, and what to do about it',
@@ -27,7 +27,7 @@ export const COMMANDS = {
   help: 'list these commands',
 } as const;
 
-export type CommandWords = keyof typeof COMMANDS;
+export type CommandWords = keyof typeof COMMAND_HELP;
 
 /** A person's request. */
 export type RalphCommand =
@@ -125,7 +125,7 @@ function wordsTo(name: string, text: string): string | null {
 
 /** Returns the command that `word` was most likely meant to be; null if none is similar. */
 export function findNearestCommand(word: string): CommandWords | null {
-  const names = Object.keys(COMMANDS) as CommandWords[];
+  const names = Object.keys(COMMAND_HELP) as CommandWords[];
   // Further words may belong to the mistyped command, as in `rety 12` or `run please`.
   return findNearest(word, names) ?? findNearest(word.split(/\s+/)[0] ?? '', names);
 }

@@ -79,7 +79,7 @@ export function computeLabelChange(
 }
 
 /** Returns the definition used to create a missing label. */
-export function definitionOf(name: LifecycleLabel): {
+export function getLabelDefinition(name: LifecycleLabel): {
   readonly name: LifecycleLabel;
   readonly color: string;
   readonly description: string;

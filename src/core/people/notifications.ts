@@ -12,7 +12,7 @@ export type Recipients =
 const MAX_MENTIONS = 5;
 
 /** Matches a login of a person; logins of managed users contain a `_`. */
-export const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
+export const LOGIN_PATTERN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
 
 /**
  * Maximum number of open notifications, which take about 18 KiB of a state's 64 KiB. Further needs of tasks wait until
@@ -103,7 +103,7 @@ export function withKnownNeeds<Known extends NotificationMemory>(
 }
 
 /** Returns the first line of the comment that notifies of these needs, in any order. */
-export function markerOf(needs: readonly Need[]): string {
+export function formatNeedsMarker(needs: readonly Need[]): string {
   const names = needs.map(({ kind, about }) => `${kind}:${about.replaceAll(/[^\w.-]+/g, '_')}`).sort();
   return `${MARKER_START}${names.slice(0, MAX_MARKED).join(' ')}${MARKER_END}`;
 }
@@ -151,11 +151,12 @@ export function notifiesAnybody(config: {
 }
 
 /** Returns the people to mention, each once and never a bot: the named ones, or the `askers`, the likeliest first. */
-export function peopleOf(recipients: Recipients, askers: readonly (string | null)[]): readonly string[] {
+export function selectMentions(recipients: Recipients, askers: readonly (string | null)[]): readonly string[] {
   if (recipients.kind === 'none') return [];
   const wanted = recipients.kind === 'named' ? recipients.logins : askers;
   const found = new Map<string, string>();
   for (const login of wanted)
-    if (login !== null && LOGIN.test(login) && !found.has(login.toLowerCase())) found.set(login.toLowerCase(), login);
+    if (login !== null && LOGIN_PATTERN.test(login) && !found.has(login.toLowerCase()))
+      found.set(login.toLowerCase(), login);
   return [...found.values()].slice(0, MAX_MENTIONS);
 }

@@ -52,12 +52,12 @@ export const UNKNOWN_RULE = 'unknown';
 const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'transient'];
 
 /** Returns true if the server named one of the known rules. */
-export function isNamed({ rule }: Refusal): boolean {
+export function isKnownRule({ rule }: Refusal): boolean {
   return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
 }
 
 /** Turns a refusal by an unknown rule into one of the content, without advice on the branch. */
-export function blameContent(refusal: Refusal): Refusal {
+export function convertToContentRefusal(refusal: Refusal): Refusal {
   return { ...refusal, kind: 'content', meaning: 'The server refuses what these commits contain.' };
 }
 
@@ -203,7 +203,7 @@ export function isBranchName(name: string): boolean {
  * Returns the names that would be folders of this branch, such as `ralph` for `ralph/queue`; git allows no branches
  * with these names.
  */
-export function foldersOf(branch: string): readonly string[] {
+export function listBranchFolders(branch: string): readonly string[] {
   const parts = branch.split('/');
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }
@@ -213,7 +213,7 @@ export function foldersOf(branch: string): readonly string[] {
  * only in case as different.
  */
 export function findConflictingBranch(branch: string, existing: readonly string[]): string | null {
-  const folders = foldersOf(branch);
+  const folders = listBranchFolders(branch);
   return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;
 }
 

@@ -316,7 +316,7 @@ export const serverRules: readonly ServerRule[] = [
  * Returns the effect of a ruleset's rule on Ralph's branches, by GitHub's name for it; null if it lets Ralph's pushes
  * through.
  */
-export function effectOf(type: string): RuleType | null {
+export function findRuleEffect(type: string): RuleType | null {
   return serverRules.find((rule) => rule.type?.name === type)?.type ?? null;
 }
 

@@ -4,7 +4,7 @@ import { amountSchema, type Immutable, instantSchema } from '../policy.ts';
 import { MAX_PROPOSED_TASKS, MAX_SHOWN_CHARS } from '../proposal/proposal.ts';
 import { tryJson } from '../text/try-json.ts';
 import { toIssueLane } from '../tasks/ids.ts';
-import { parseLaneIn, PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
+import { parseLaneIn, PROPOSAL_FILE, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
 /** Maximum number of proposals that are kept; the oldest unapproved ones are dropped first. */
 const MAX_PROPOSALS = 50;
@@ -171,7 +171,9 @@ export function listSplitIssues(snapshot: Snapshot | null): ReadonlyMap<number, 
 }
 
 function proposalsIn(snapshot: Snapshot | null): readonly ProposalRecord[] {
-  return [...(snapshot ?? [])].flatMap(([path, text]) => (PROPOSAL.test(path) ? (parseFile(path, text) ?? []) : []));
+  return [...(snapshot ?? [])].flatMap(([path, text]) =>
+    PROPOSAL_FILE.test(path) ? (parseFile(path, text) ?? []) : [],
+  );
 }
 
 function approvedAndNewestFirst(one: ProposalRecord, other: ProposalRecord): number {

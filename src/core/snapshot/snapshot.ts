@@ -64,7 +64,7 @@ const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
 const PULL = /^pulls\/[1-9]\d{0,14}\.json$/;
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 /** The file of the sub-tasks proposed for an issue, which earlier versions do not know. */
-export const PROPOSAL = /^proposals\/[1-9]\d{0,14}\.json$/;
+export const PROPOSAL_FILE = /^proposals\/[1-9]\d{0,14}\.json$/;
 
 /** Returns true if a file of the tree belongs to a snapshot; others are ignored. */
 export function isSnapshotFile(path: string): boolean {
@@ -74,7 +74,7 @@ export function isSnapshotFile(path: string): boolean {
     LANE.test(path) ||
     ISSUE.test(path) ||
     PULL.test(path) ||
-    PROPOSAL.test(path) ||
+    PROPOSAL_FILE.test(path) ||
     /^runs\/[\w.-]{1,80}\.json$/.test(path)
   );
 }

@@ -1,7 +1,7 @@
 import type { Finding } from '../../core/doctor/finding.ts';
 import { isFeedback, formatReviewTaskId, formatThreadTaskId } from '../../core/feedback/subject.ts';
 import { measureUsageAt } from '../../core/lane/windows.ts';
-import { type RalphCommand, COMMANDS } from '../../core/people/command.ts';
+import { type RalphCommand, COMMAND_HELP } from '../../core/people/command.ts';
 import { describeUnknownTask } from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import {
@@ -140,7 +140,7 @@ async function obeyOnQueue(
     case 'approve':
       throw new UserError('configuration', `Give the command "${command.kind}" as a comment on an issue.`);
     case 'help':
-      for (const [name, what] of Object.entries(COMMANDS)) deps.log.info(`${name}: ${what}`);
+      for (const [name, what] of Object.entries(COMMAND_HELP)) deps.log.info(`${name}: ${what}`);
       return reportStatus(deps, QUEUE, null);
     default:
       return reportStatus(deps, QUEUE, null);

@@ -3,7 +3,7 @@ import { isDashboardText, findTickedBoxes } from '../../core/dashboard/boxes.ts'
 import {
   type RalphCommand,
   parseCommandComment,
-  COMMANDS,
+  COMMAND_HELP,
   findNearestCommand,
   parseCommand,
 } from '../../core/people/command.ts';
@@ -193,7 +193,7 @@ function commandOf(words: string, where: string): RalphCommand {
   const meant = findNearestCommand(command.word);
   throw new UserError(
     'configuration',
-    `${where} is ${JSON.stringify(command.word)}, which is not a command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`,
+    `${where} is ${JSON.stringify(command.word)}, which is not a command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMAND_HELP).join(', ')}.`,
   );
 }
 

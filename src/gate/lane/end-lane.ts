@@ -1,6 +1,6 @@
 import { jobsOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { definitionOf, hasLabel, computeLabelChange, type LifecycleLabel } from '../../core/people/labels.ts';
+import { getLabelDefinition, hasLabel, computeLabelChange, type LifecycleLabel } from '../../core/people/labels.ts';
 import { needsOfPullRequest, needsOfTask } from '../../core/people/notifications.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { listOtherReservations } from '../../core/sharing/budget.ts';
@@ -300,5 +300,5 @@ export async function setLifecycleLabel(
 ): Promise<void> {
   const { add, remove } = computeLabelChange(labels, wanted);
   if (add.length + remove.length > 0)
-    await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
+    await forge.changeLabels(number, { from: labels, add: add.map(getLabelDefinition), remove });
 }

@@ -9,7 +9,7 @@ import {
   findUnchangedConsent,
   withGrant,
 } from '../../core/people/consent.ts';
-import { definitionOf, computeLabelChange } from '../../core/people/labels.ts';
+import { getLabelDefinition, computeLabelChange } from '../../core/people/labels.ts';
 import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -178,7 +178,7 @@ export async function acknowledgeIssue(forge: Forge, intake: WorkIntake): Promis
   await forge.react({ kind: 'issue', number }, 'eyes');
   const { add, remove } = computeLabelChange(labels, 'ralph:working');
   if (add.length + remove.length === 0) return intake;
-  const changed = await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
+  const changed = await forge.changeLabels(number, { from: labels, add: add.map(getLabelDefinition), remove });
   if (changed.kind === 'refused') return intake;
   return {
     ...intake,

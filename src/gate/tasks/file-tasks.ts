@@ -4,7 +4,7 @@ import { joinNames, formatMoreLine, toOneLine } from '../../core/text/phrase.ts'
 import {
   ROOT_PLAN_NEIGHBOURS,
   type FileTask,
-  positionOf,
+  formatPosition,
   PRD_ARCHIVE_PATH,
   ROOT_PLAN,
   taskFilePaths,
@@ -136,7 +136,7 @@ export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly Fil
 
 /** Renders a problem with its position: `.ralph/prd.json:3:7 …`. */
 function sentenceOf(problem: TaskProblem): string {
-  return `${positionOf(problem)} ${problem.message}`;
+  return `${formatPosition(problem)} ${problem.message}`;
 }
 
 function firstProblems(problems: readonly string[]): readonly string[] {

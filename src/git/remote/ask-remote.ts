@@ -2,7 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
-import { explainRefusal, foldersOf, isBranchName, isTransient, parseRefusal } from '../../core/refusals/refusal.ts';
+import {
+  explainRefusal,
+  listBranchFolders,
+  isBranchName,
+  isTransient,
+  parseRefusal,
+} from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Forge } from '../../ports/forge.ts';
@@ -131,7 +137,7 @@ export async function readBranches(
   git: Git,
   { url, start, network }: Question & { readonly start: string },
 ): Promise<Readonly<Record<string, ObjectId>>> {
-  const folders = foldersOf(start.slice('refs/heads/'.length)).map((name) => `refs/heads/${name}`);
+  const folders = listBranchFolders(start.slice('refs/heads/'.length)).map((name) => `refs/heads/${name}`);
   const listed = await askRemote(git, ['ls-remote', '--quiet', url, `${start}*`, ...folders], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findTaskShare } from '../../core/lane/change.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
-import { markerOf, type Need, notificationKinds } from '../../core/people/notifications.ts';
+import { formatNeedsMarker, type Need, notificationKinds } from '../../core/people/notifications.ts';
 import { nameOfTaskId } from '../../core/tasks/ids.ts';
 import { cutText, toOneLine } from '../../core/text/phrase.ts';
 import { listAllTasks, laneOf } from '../facts.ts';
@@ -60,7 +60,7 @@ export function buildWebhookMessage(
     outcome: report.outcome.kind,
     reason: report.outcome.reason,
     needs: needs.map((need) => describeNeed(need, notification)),
-    markdown: renderNotification({ ...notification, mentions: [] }).replace(`${markerOf(needs)}\n\n`, ''),
+    markdown: renderNotification({ ...notification, mentions: [] }).replace(`${formatNeedsMarker(needs)}\n\n`, ''),
     commentUrl: comment === null ? at : `${at}#issuecomment-${comment}`,
     pullRequestUrl: laneOf(report)?.pullRequest?.url ?? null,
     runUrl: report.runUrl,

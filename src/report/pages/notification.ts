@@ -3,7 +3,7 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { findTaskShare, type BranchChange, type TaskShare } from '../../core/lane/change.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Settlement } from '../../core/people/needs.ts';
-import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
+import { formatNeedsMarker, type Need, type Notification } from '../../core/people/notifications.ts';
 import { issueOfId, nameOfTaskId, type TaskId, computeNextTurn } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
@@ -63,7 +63,7 @@ export function renderNotification(notification: NotificationText): string {
   const { needs, report, mentions } = notification;
   const left = needs.length - SHOWN_NEEDS;
   return [
-    markerOf(needs),
+    formatNeedsMarker(needs),
     ...(mentions.length === 0 ? [] : [mentions.map((login) => `@${login}`).join(' ')]),
     ...needs.slice(0, SHOWN_NEEDS).map((need) => renderNeed(need, notification)),
     ...(left > 0 ? [`And ${formatCount(left, 'more task')}: see the job summary.`] : []),

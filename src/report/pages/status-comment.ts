@@ -2,7 +2,7 @@ import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import type { Forecast } from '../../core/forecast/forecast.ts';
 import { countUnpriced, type JournalEntry } from '../../core/journal/journal.ts';
 import type { ParkReason } from '../../core/outcome.ts';
-import { COMMANDS, findNearestCommand } from '../../core/people/command.ts';
+import { COMMAND_HELP, findNearestCommand } from '../../core/people/command.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import { hasLabel } from '../../core/people/labels.ts';
 import type { Policy } from '../../core/policy.ts';
@@ -211,7 +211,7 @@ function help(word: string, view: LaneView | null): string {
     shown === ''
       ? greeting
       : `There is no command ${renderCode(shown, 40)}.${meant === null ? '' : ` Did you mean \`/ralph ${meant}\`?`}`;
-  const commands = Object.entries(COMMANDS).map(([name, what]) => `- \`/ralph ${name}\`: ${what}`);
+  const commands = Object.entries(COMMAND_HELP).map(([name, what]) => `- \`/ralph ${name}\`: ${what}`);
   return [opening, '', ...commands, '- `/ralph` and a whole sentence: work on what it says'].join('\n');
 }
 

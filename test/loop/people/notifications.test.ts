@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { claimsBlocked, denied, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
-import { markerOf, type Notification } from '../../../src/core/people/notifications.ts';
+import { formatNeedsMarker, type Notification } from '../../../src/core/people/notifications.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import { BEFORE, on, person } from '../stage/people.ts';
 import type { Project } from '../stage/project.ts';
@@ -149,7 +149,11 @@ describe('several needs of a run', () => {
     const gone: Notification[] = [];
     for (const thread of [11, 12, 13, 14]) {
       const need = { kind: 'blocked', about: `issue-${String(thread)}` } as const;
-      const { id } = await project.forge.upsertComment(thread, markerOf([need]), `${markerOf([need])}\n\nIt waits.`);
+      const { id } = await project.forge.upsertComment(
+        thread,
+        formatNeedsMarker([need]),
+        `${formatNeedsMarker([need])}\n\nIt waits.`,
+      );
       gone.push({ ...need, thread, comment: id, at: BEFORE });
     }
     changeState(project, (state) => ({ ...state, notified: gone }));
@@ -313,7 +317,11 @@ describe('a pull request that is complete', () => {
     const gone: Notification[] = [];
     for (const thread of [11, 12, 13]) {
       const need = { kind: 'blocked', about: `issue-${String(thread)}` } as const;
-      const { id } = await project.forge.upsertComment(thread, markerOf([need]), `${markerOf([need])}\n\nIt waits.`);
+      const { id } = await project.forge.upsertComment(
+        thread,
+        formatNeedsMarker([need]),
+        `${formatNeedsMarker([need])}\n\nIt waits.`,
+      );
       gone.push({ ...need, thread, comment: id, at: BEFORE });
     }
     changeState(project, (state) => ({ ...state, notified: [...gone, ...state.notified] }));

@@ -18,7 +18,7 @@ import {
   renderReusableWorkflow,
   WITH_KEYS,
 } from '../../../scripts/reusable-workflow.ts';
-import { COMMANDS } from '../../../src/core/people/command.ts';
+import { COMMAND_HELP } from '../../../src/core/people/command.ts';
 import { commands } from '../cli/fixture.ts';
 import { withInputs } from '../../../scripts/action-yml.ts';
 import { PROMPT_PLACES } from '../../../src/core/prompt/places.ts';
@@ -153,7 +153,7 @@ describe('code blocks', () => {
   }
 
   function knownToRalph(words: string): boolean {
-    return Object.keys(COMMANDS).some(
+    return Object.keys(COMMAND_HELP).some(
       (name) => words === name || words.startsWith(`${name} `) || words === name.split(' ')[0],
     );
   }

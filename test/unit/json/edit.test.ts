@@ -9,7 +9,7 @@ import {
   renderJsonValue,
   transplantText,
 } from '../../../src/json/edit.ts';
-import { itemsOf, findMember, parseJson, valueOf, type JsonNode } from '../../../src/json/parse.ts';
+import { listArrayItems, findMember, parseJson, convertNode, type JsonNode } from '../../../src/json/parse.ts';
 
 function rootOf(text: string): JsonNode {
   const parsed = parseJson(text);
@@ -24,7 +24,7 @@ function keeping(text: string, values: readonly unknown[]): string {
 
 /** Appends as the code that edits a list in a file does. */
 function appending(text: string, list: JsonNode, value: unknown): string {
-  const layout = layoutOfJson(text, itemsOf(list).length > 0 ? list : rootOf(text));
+  const layout = layoutOfJson(text, listArrayItems(list).length > 0 ? list : rootOf(text));
   return applyEdits(text, [
     appendChildren(text, list, [renderJsonValue(value, layout, detectChildIndent(text, list, layout))], layout),
   ]);
@@ -87,7 +87,7 @@ test('any list: what is kept and what is added is there, in order, and nothing e
       ([values, indent, crLf], added, mask) => {
         const written = JSON.stringify(values, null, indent);
         const text = crLf ? written.replaceAll('\n', '\r\n') : written;
-        const nodes = itemsOf(rootOf(text));
+        const nodes = listArrayItems(rootOf(text));
         const kept = applyEdits(text, [
           keepChildren(
             text,
@@ -95,9 +95,9 @@ test('any list: what is kept and what is added is there, in order, and nothing e
             (node) => mask[nodes.findIndex(({ offset }) => offset === node.offset)] ?? false,
           ),
         ]);
-        expect(valueOf(rootOf(kept))).toEqual(values.filter((_, index) => mask[index]));
+        expect(convertNode(rootOf(kept))).toEqual(values.filter((_, index) => mask[index]));
         const more = appending(kept, rootOf(kept), added);
-        expect(valueOf(rootOf(more))).toEqual([...values.filter((_, index) => mask[index]), added]);
+        expect(convertNode(rootOf(more))).toEqual([...values.filter((_, index) => mask[index]), added]);
       },
     ),
   );

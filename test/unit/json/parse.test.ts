@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tryJson } from '../../../src/core/text/try-json.ts';
-import { itemsOf, findMember, parseJson, indexLines, valueOf } from '../../../src/json/parse.ts';
+import { listArrayItems, findMember, parseJson, indexLines, convertNode } from '../../../src/json/parse.ts';
 import { runs } from '../../runs.ts';
 
 const problemsOf = (text: string): readonly string[] => {
@@ -19,7 +19,7 @@ describe('plain JSON is read', () => {
     ['without any blank', '{"a":[1]}'],
   ])('%s', (_, text) => {
     const parsed = parseJson(text);
-    expect(parsed.kind === 'json' ? valueOf(parsed.root) : parsed).toEqual({ a: [1] });
+    expect(parsed.kind === 'json' ? convertNode(parsed.root) : parsed).toEqual({ a: [1] });
   });
 
   test('of two members of a name the last counts', () => {
@@ -108,7 +108,7 @@ test('exactly what JSON.parse reads is read, to the same value', () => {
       const parsed = parseJson(text);
       const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
       // JSON.parse handles a second byte order mark and text that is not JSON.
-      if (parsed.kind === 'json') expect(JSON.stringify(valueOf(parsed.root))).toBe(JSON.stringify(tryJson(plain)));
+      if (parsed.kind === 'json') expect(JSON.stringify(convertNode(parsed.root))).toBe(JSON.stringify(tryJson(plain)));
       else expect(tryJson(plain)).toBeUndefined();
     }),
     { numRuns: runs(500) },
@@ -119,6 +119,6 @@ test.each([['\n'], ['\r\n'], ['\r']])('positions count lines that end in %j', (e
   const text = ['{', ' "a": [', '  1]', '}'].join(end);
   const parsed = parseJson(text);
   const list = parsed.kind === 'json' ? findMember(parsed.root, 'a') : null;
-  const [item] = list === null ? [] : itemsOf(list);
+  const [item] = list === null ? [] : listArrayItems(list);
   expect(indexLines(text)(item?.offset ?? -1)).toEqual({ line: 3, column: 3 });
 });

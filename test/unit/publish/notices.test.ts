@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { markerOf } from '../../../src/core/people/notifications.ts';
+import { formatNeedsMarker } from '../../../src/core/people/notifications.ts';
 import { createInitialState } from '../../../src/core/lane/state/state.ts';
 import type { ApprovalNotice } from '../../../src/core/people/consent.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
@@ -51,7 +51,7 @@ function ended(
 const threads = ({ forge }: Project) =>
   [...forge.comments, ...forge.notifications].map(([thread, texts]) => [thread, [...texts.keys()]]);
 const waiting = (...issues: readonly number[]) =>
-  markerOf(issues.map((issue) => ({ kind: 'needs_approval', about: `issue-${String(issue)}` })));
+  formatNeedsMarker(issues.map((issue) => ({ kind: 'needs_approval', about: `issue-${String(issue)}` })));
 
 describe('the text', () => {
   const lines = (text: string) => text.replaceAll('\u200B', '').split('\n\n');

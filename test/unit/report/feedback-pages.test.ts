@@ -3,7 +3,7 @@ import type { ChecksSummary } from '../../../src/core/feedback/checks/checks.ts'
 import { answerForWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answered.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { markerOf } from '../../../src/core/people/notifications.ts';
+import { formatNeedsMarker } from '../../../src/core/people/notifications.ts';
 import { OWN_COMMENT_MARKER, parseAnswer } from '../../../src/core/people/command.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 import { renderFeedbackAnswer } from '../../../src/report/pages/answer.ts';
@@ -293,6 +293,6 @@ describe('a notification', () => {
 
   test('has a first line by which it is found again', () => {
     const need = { kind: 'feedback_rounds', about: 'thread-11' } as const;
-    expect(notify('feedback_rounds', answered()).split('\n')[0]).toBe(markerOf([need]));
+    expect(notify('feedback_rounds', answered()).split('\n')[0]).toBe(formatNeedsMarker([need]));
   });
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJson, valueOf } from '../../../json/parse.ts';
+import { parseJson, convertNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { entryKeyOf } from './prd-entries.ts';
@@ -111,7 +111,7 @@ function beadsById(document: string): {
       });
       continue;
     }
-    const record = valueOf(parsed.root);
+    const record = convertNode(parsed.root);
     if (otherRecord.safeParse(record).success) continue;
     const read = beadSchema.safeParse(record);
     if (!read.success) {

@@ -9,10 +9,10 @@ import {
   renderJsonValue,
   transplantText,
 } from '../../../json/edit.ts';
-import { itemsOf, findMember, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { listArrayItems, findMember, convertNode, type JsonNode } from '../../../json/parse.ts';
 import { parsePrdJson, PRD_ARCHIVE_PATH, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
 import { parseDependencyKeys, mapPrdKeys } from './prd.ts';
-import { nameOfNode, parsePrdFile, type PrdEntry } from './prd-entries.ts';
+import { nameNodeType, parsePrdFile, type PrdEntry } from './prd-entries.ts';
 import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };
@@ -69,7 +69,7 @@ export function findArchiveObstacle(archive: string | null): TaskProblem | null 
   });
   if (parsed.kind === 'malformed')
     return problem(parsed.problems[0] ?? null, `not valid JSON: ${parsed.problems[0]?.message ?? ''}`);
-  if (parsed.root.type !== 'object') return problem(null, `it is ${nameOfNode(parsed.root)}, not an object`);
+  if (parsed.root.type !== 'object') return problem(null, `it is ${nameNodeType(parsed.root)}, not an object`);
   const noArray = prdLists.find((list) => (findMember(parsed.root, list)?.type ?? 'array') !== 'array');
   return noArray === undefined ? null : problem(null, `\`${noArray}\` is not an array`);
 }
@@ -96,7 +96,7 @@ function movableEntries(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskI
 function listsAlone(text: string): string {
   const parsed = parsePrdJson(text);
   if (parsed.kind === 'malformed') return text;
-  const lists = new Set(listsOf(parsed.root).filter((list) => itemsOf(list).length > 0));
+  const lists = new Set(listsOf(parsed.root).filter((list) => listArrayItems(list).length > 0));
   return applyEdits(text, [
     keepChildren(
       text,
@@ -126,10 +126,10 @@ function appendEntries(
       list,
       from,
     );
-  const there = new Set(itemsOf(target).map((item) => JSON.stringify(valueOf(item))));
+  const there = new Set(listArrayItems(target).map((item) => JSON.stringify(convertNode(item))));
   const to = { indent: detectChildIndent(archive, target, layout), lineEnd: layout.lineEnd };
   const pieces = entries
-    .filter(({ node }) => !there.has(JSON.stringify(valueOf(node))))
+    .filter(({ node }) => !there.has(JSON.stringify(convertNode(node))))
     .map(({ node }) =>
       transplantText(sliceNodeText(from.prd, node), { indent: sliceIndent(from.prd, node.offset) }, to),
     );

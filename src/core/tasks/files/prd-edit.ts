@@ -1,5 +1,5 @@
 import { appendChildren, applyEdits, detectChildIndent, layoutOfJson, renderJsonValue } from '../../../json/edit.ts';
-import { itemsOf, findMember, type JsonNode } from '../../../json/parse.ts';
+import { listArrayItems, findMember, type JsonNode } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { type AddedTask, type NewTask, parsePrdJson, type PrdList, prdLists } from './form/root-plan.ts';
 import { parsePrd } from './prd.ts';
@@ -46,13 +46,13 @@ export function addToPrd(
       problem: { file: PRD_ARCHIVE_PATH, line: null, column: null, message: 'not valid JSON', ...archived.problems[0] },
     };
 
-  const neighbours = itemsOf(target.node).filter(({ type }) => type === 'object');
+  const neighbours = listArrayItems(target.node).filter(({ type }) => type === 'object');
   const entry = { tasks: newTask, userStories: newStory }[target.list](
     idFor(target.list, file.root, archived?.root ?? null),
     wanted,
     neighbours,
   );
-  const around = layoutOfJson(text, itemsOf(target.node).length > 0 ? target.node : file.root);
+  const around = layoutOfJson(text, listArrayItems(target.node).length > 0 ? target.node : file.root);
   const like = neighbours.findLast(({ children }) => children?.length);
   const piece = renderJsonValue(
     entry,
@@ -76,7 +76,7 @@ function listFor(root: JsonNode): { readonly list: PrdList; readonly node: JsonN
     const node = findMember(root, list);
     return node?.type === 'array' ? [{ list, node }] : [];
   });
-  return lists.find(({ node }) => itemsOf(node).length > 0) ?? lists[0] ?? null;
+  return lists.find(({ node }) => listArrayItems(node).length > 0) ?? lists[0] ?? null;
 }
 
 type Id = string | number;
@@ -148,7 +148,7 @@ function countedIds(
 }[] {
   return prdLists.flatMap((list) => {
     const items = findMember(root, list);
-    return (items === null ? [] : itemsOf(items)).flatMap((node) => {
+    return (items === null ? [] : listArrayItems(items)).flatMap((node) => {
       const [, prefix, digits] = /^(.*?)(\d{1,15})$/.exec(textOfMember(node, 'id') ?? '') ?? [];
       return prefix === undefined || digits === undefined
         ? []

@@ -1,4 +1,11 @@
-import { itemsOf, findMember, membersOf, indexLines, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
+import {
+  listArrayItems,
+  findMember,
+  listMembers,
+  indexLines,
+  type JsonNode,
+  type JsonPosition,
+} from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { parsePrdJson, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
@@ -54,7 +61,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
     const what =
       root.type === 'object'
         ? 'it has neither `tasks` nor `userStories`'
-        : `it is ${nameOfNode(root)}, not an object with \`tasks\` or \`userStories\``;
+        : `it is ${nameNodeType(root)}, not an object with \`tasks\` or \`userStories\``;
     return { kind: 'unreadable', problems: [{ file: path, ...at(root), message: what, hidesTasks: true }] };
   }
   const noArrays = lists
@@ -62,11 +69,11 @@ export function parsePrdFile(path: string, text: string): PrdFile {
     .map(({ list, node }) => ({
       file: path,
       ...at(node),
-      message: `\`${list}\` is ${nameOfNode(node)}, not an array`,
+      message: `\`${list}\` is ${nameNodeType(node)}, not an array`,
       hidesTasks: true as const,
     }));
   const { entries, problems } = withOwnIds(
-    lists.flatMap(({ list, node }) => itemsOf(node).map((item) => ({ list, node: item }))),
+    lists.flatMap(({ list, node }) => listArrayItems(node).map((item) => ({ list, node: item }))),
     (node) => ({ file: path, ...at(node) }),
   );
   return {
@@ -90,7 +97,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
 /** Returns repeated list names, of which JSON keeps only the last. */
 function repeatedLists(root: JsonNode): readonly { readonly list: PrdList; readonly node: JsonNode }[] {
   return prdLists.flatMap((list) =>
-    membersOf(root)
+    listMembers(root)
       .flatMap(({ children: [node] = [] }) => (node?.value === list ? [{ list, node }] : []))
       .slice(0, -1),
   );
@@ -110,7 +117,7 @@ export function textOfMember(node: JsonNode, name: string): string | null {
 }
 
 /** Returns the type of a value, for a person. */
-export function nameOfNode(node: JsonNode): string {
+export function nameNodeType(node: JsonNode): string {
   return {
     object: 'an object',
     array: 'an array',
@@ -146,7 +153,7 @@ function withOwnIds(
         message:
           node.type === 'object'
             ? 'an entry without a title is not a task'
-            : `an entry that is ${nameOfNode(node)} is not a task: expected an object with a title`,
+            : `an entry that is ${nameNodeType(node)} is not a task: expected an object with a title`,
         hidesTasks: true,
       });
       continue;

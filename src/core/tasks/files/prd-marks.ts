@@ -13,7 +13,7 @@ export type PrdMark = 'in-progress' | 'failed' | 'done';
  * Returns the marks that a lane's own progress gives to the prd's entries. An entry without iterations is only ever
  * marked as done.
  */
-export function marksOf(
+export function buildPrdMarks(
   tasks: readonly Task[],
   progress: Readonly<Record<TaskId, TaskProgress>>,
 ): ReadonlyMap<TaskId, PrdMark> {

@@ -1,7 +1,7 @@
-import { itemsOf, findMember, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { listArrayItems, findMember, convertNode, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { nameOfNode, quoteText, parsePrdFile, entryKeyOf, textOfMember, type PrdEntry } from './prd-entries.ts';
+import { nameNodeType, quoteText, parsePrdFile, entryKeyOf, textOfMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
@@ -87,9 +87,9 @@ export function parseDependencyKeys(
   return ['depends_on', 'dependsOn', 'dependencies'].flatMap((name) => {
     const given = findMember(entry, name);
     if (given === null || given.type === 'null') return [];
-    return (given.type === 'array' ? itemsOf(given) : [given]).flatMap((node) => {
+    return (given.type === 'array' ? listArrayItems(given) : [given]).flatMap((node) => {
       if (node.type === 'string' || node.type === 'number') return [{ key: String(node.value).trim(), node }];
-      note(node, `\`${name}\` names other entries by their ids, but this is ${nameOfNode(node)}`);
+      note(node, `\`${name}\` names other entries by their ids, but this is ${nameNodeType(node)}`);
       return [];
     });
   });
@@ -138,7 +138,7 @@ function stateOfStatus(entry: JsonNode, note: Note): State | null {
   if (Object.hasOwn(states, word)) return states[word] ?? null;
   note(
     status,
-    `the status ${quoteText(String(valueOf(status)))} is unknown and counts as todo: expected todo, in_progress, done, failed or blocked`,
+    `the status ${quoteText(String(convertNode(status)))} is unknown and counts as todo: expected todo, in_progress, done, failed or blocked`,
   );
   return null;
 }
@@ -147,7 +147,7 @@ function stateOfPasses(entry: JsonNode, note: Note): State | null {
   const passes = findMember(entry, 'passes');
   if (passes === null || passes.type === 'null') return null;
   if (passes.type === 'boolean') return passes.value === true ? 'done' : 'todo';
-  note(passes, `\`passes\` is ${nameOfNode(passes)} and counts as false: expected true or false`);
+  note(passes, `\`passes\` is ${nameNodeType(passes)} and counts as false: expected true or false`);
   return 'todo';
 }
 
@@ -159,7 +159,7 @@ function priorityOf(entry: JsonNode, note: Note): number {
   if (number !== null && number >= 1 && Number.isSafeInteger(number)) return number;
   note(
     given,
-    `the priority ${quoteText(JSON.stringify(valueOf(given)))} counts as ${NORMAL_PRIORITY}: expected a whole number from 1 (highest), or critical, high, medium or low`,
+    `the priority ${quoteText(JSON.stringify(convertNode(given)))} counts as ${NORMAL_PRIORITY}: expected a whole number from 1 (highest), or critical, high, medium or low`,
   );
   return NORMAL_PRIORITY;
 }
@@ -212,7 +212,7 @@ function titled(name: string, text: string | null): string | null {
 function listOf(entry: JsonNode, name: string): readonly string[] {
   const given = findMember(entry, name);
   if (given === null || given.type === 'null') return [];
-  return (given.type === 'array' ? itemsOf(given) : [given])
-    .map((node) => (node.type === 'string' ? String(node.value).trim() : JSON.stringify(valueOf(node))))
+  return (given.type === 'array' ? listArrayItems(given) : [given])
+    .map((node) => (node.type === 'string' ? String(node.value).trim() : JSON.stringify(convertNode(node))))
     .filter((text) => text !== '');
 }

@@ -1,5 +1,5 @@
 import { cleanTitle } from '../../text/clean.ts';
-import { positionOf, type TaskProblem } from './form/root-plan.ts';
+import { formatPosition, type TaskProblem } from './form/root-plan.ts';
 import { fileOfSource } from './files.ts';
 import { NORMAL_PRIORITY } from '../priority.ts';
 import type { Task } from '../task.ts';
@@ -25,7 +25,7 @@ function unreadableTask(source: FileSource, problem: TaskProblem): Task {
   const { file: path, line } = problem;
   return {
     id: `${source}-unreadable`,
-    title: cleanTitle(`${positionOf(problem)} cannot be read`).text,
+    title: cleanTitle(`${formatPosition(problem)} cannot be read`).text,
     body: '',
     source: unreadableSourceOf(source, path, line),
     comments: [],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  definitionOf,
+  getLabelDefinition,
   computeLabelChange,
   chooseTaskLabel,
   waitsForApproval,
@@ -42,7 +42,7 @@ test.each<[LifecycleLabel, string, string]>([
   ['ralph:blocked', 'd93f0b', 'Ralph cannot continue with this issue without a person'],
   ['ralph:needs-approval', 'fbca04', 'The text was changed after approval: add the task label again'],
 ])('%s is created with the colour %s', (name, color, description) => {
-  expect(definitionOf(name)).toEqual({ name, color, description });
+  expect(getLabelDefinition(name)).toEqual({ name, color, description });
 });
 
 test.each<[readonly string[], boolean]>([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  markerOf,
+  formatNeedsMarker,
   MAX_NOTIFICATIONS,
   MAX_NOTIFICATIONS_PER_DAY,
   listNeedsIn,
@@ -77,23 +77,23 @@ test.each([
     ],
   ],
 ] as const)('a comment names its needs: %j', (needs) => {
-  expect(listNeedsIn(markerOf(needs))).toEqual(needs);
+  expect(listNeedsIn(formatNeedsMarker(needs))).toEqual(needs);
 });
 
 test('it names them the same, in whichever order they come', () => {
   const needs = (['stuck', 'blocked'] as const).map((kind) => ({ kind, about: 'issue-1' }));
-  expect(markerOf(needs)).toBe(markerOf(needs.toReversed()));
+  expect(formatNeedsMarker(needs)).toBe(formatNeedsMarker(needs.toReversed()));
 });
 
 test('what it is about is one word of it, whatever stands there', () => {
-  expect(markerOf([{ kind: 'blocked', about: 'a --> b/é.2-x' }])).toBe(
+  expect(formatNeedsMarker([{ kind: 'blocked', about: 'a --> b/é.2-x' }])).toBe(
     '<!-- ralph-action:notification blocked:a_--_b_.2-x -->',
   );
 });
 
 test('it names no more than twenty', () => {
   const many = Array.from({ length: 21 }, (_, i): Need => ({ kind: 'blocked', about: `issue-${String(i)}` }));
-  expect(listNeedsIn(markerOf(many))).toHaveLength(20);
+  expect(listNeedsIn(formatNeedsMarker(many))).toHaveLength(20);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { peopleOf, type Recipients } from '../../../../src/core/people/notifications.ts';
+import { selectMentions, type Recipients } from '../../../../src/core/people/notifications.ts';
 
 const auto: Recipients = { kind: 'auto' };
 
@@ -14,5 +14,5 @@ test.each<[string, Recipients, readonly (string | null)[], readonly string[]]>([
   ['nobody, if that is wanted', { kind: 'none' }, ['ann'], []],
   ['those who are named, whoever asked', { kind: 'named', logins: ['carl'], teams: ['core'] }, ['ann'], ['carl']],
 ])('%s', (_, recipients, askers, expected) => {
-  expect(peopleOf(recipients, askers)).toEqual(expected);
+  expect(selectMentions(recipients, askers)).toEqual(expected);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS, findNearestCommand, parseCommand } from '../../../../src/core/people/command.ts';
+import { COMMAND_HELP, findNearestCommand, parseCommand } from '../../../../src/core/people/command.ts';
 import type { Lease } from '../../../../src/core/sharing/lease.ts';
 import type { OrderKind } from '../../../../src/core/sharing/orders.ts';
 import { describeLaneStatus, renderLaneStatus } from '../../../../src/report/sentences/lane-status.ts';
@@ -288,7 +288,7 @@ describe('answers', () => {
     expect(answer).toContain('a\\|b → \\`c\\` (by #\u200B12)');
   });
 
-  test.each(Object.keys(COMMANDS))('the help lists /ralph %s', (command) => {
+  test.each(Object.keys(COMMAND_HELP))('the help lists /ralph %s', (command) => {
     expect(help('')).toContain(`- \`/ralph ${command}\`: `);
   });
 

@@ -127,7 +127,7 @@ export interface TaskProblem {
 }
 
 /** Returns `.ralph/prd.json:3:7`, as far as the position is known. */
-export function positionOf({ file, line, column }: TaskProblem): string {
+export function formatPosition({ file, line, column }: TaskProblem): string {
   return [file, line, line === null ? null : column].filter((part) => part !== null).join(':');
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { positionOf, type FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
+import { formatPosition, type FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
 import { fileSources, type FileSource } from '../../../../../src/core/tasks/ids.ts';
 import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
 import { createUnreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
@@ -123,7 +123,7 @@ describe('task files', () => {
     [null, null, 'a.md'],
     [null, 7, 'a.md'],
   ])('line %j and column %j are the position %s', (line, column, position) => {
-    expect(positionOf({ file: 'a.md', line, column, message: '' })).toBe(position);
+    expect(formatPosition({ file: 'a.md', line, column, message: '' })).toBe(position);
   });
 
   test('a file that may hide tasks has a task without a text, at the first of its problems', () => {

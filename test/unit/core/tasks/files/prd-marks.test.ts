@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parsePrd } from '../../../../../src/core/tasks/files/prd.ts';
-import { markPrd, marksOf, type PrdMark } from '../../../../../src/core/tasks/files/prd-marks.ts';
+import { markPrd, buildPrdMarks, type PrdMark } from '../../../../../src/core/tasks/files/prd-marks.ts';
 import { untouchedProgress } from '../../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { runs } from '../../../../runs.ts';
@@ -161,6 +161,6 @@ test.each<[string, Partial<TaskProgress>, PrdMark | null]>([
   };
   const plan: Task = { ...task, id: 'plan-1', source: { kind: 'plan', path: 'p', line: 1 } };
   const all = { 'prd-T1': { ...untouchedProgress, ...progress }, 'plan-1': { ...untouchedProgress, ...progress } };
-  expect(marksOf([task, plan], all).get('prd-T1') ?? null).toBe(expected);
-  expect(marksOf([task, plan], all).has('plan-1')).toBe(false);
+  expect(buildPrdMarks([task, plan], all).get('prd-T1') ?? null).toBe(expected);
+  expect(buildPrdMarks([task, plan], all).has('plan-1')).toBe(false);
 });
