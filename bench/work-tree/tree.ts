@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { findCredentials } from '../../src/git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../src/git/checkout/private-repository.ts';
 import { checkOutTree } from '../../src/git/checkout/tree/check-out-tree.ts';
-import { findWorkspace, headOf } from '../../src/git/checkout/workspace.ts';
+import { findWorkspace, readHead } from '../../src/git/checkout/workspace.ts';
 import { createLargeCheckout } from './evidence.ts';
 import { alternate, costOf, ratioRow, spread, type Row } from '../measure.ts';
 
@@ -29,7 +29,7 @@ export async function measureTree(folder: string): Promise<readonly Row[]> {
   const options = { env, log: { warning: (text: string) => console.error(text) } };
   const workspace = await findWorkspace(checkout, options);
   if ('why' in workspace) throw new Error(workspace.why);
-  const commit = (await headOf(workspace)) ?? '';
+  const commit = (await readHead(workspace)) ?? '';
   const workFolder = join(folder, 'own');
   const repository = await createPrivateRepository(workspace, { workFolder, env, hide: [] });
   const credentials = await findCredentials(workspace, options);

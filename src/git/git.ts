@@ -137,7 +137,13 @@ export function parseRemoteWords(stderr: string): string {
 }
 
 /** The command that only fetches refs: no tags, no FETCH_HEAD, no maintenance. */
-export const FETCH_ALONE = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'] as const;
+export const FETCH_REFS_ONLY = [
+  'fetch',
+  '--quiet',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-auto-maintenance',
+] as const;
 
 /** Options that keep a file at the path that its side of a merge gave it, even if the other side moved the folder. */
 const BY_FILE = ['-c', 'merge.directoryRenames=false'] as const;

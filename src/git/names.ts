@@ -24,7 +24,7 @@ export function decodeGitName(name: string): string {
 }
 
 /** Returns the path on disk of a file with that name. */
-export function placeOf(top: string, name: string): string | Buffer {
+export function locateNamedFile(top: string, name: string): string | Buffer {
   return name.isWellFormed() ? join(top, name) : Buffer.concat([Buffer.from(`${top}/`), encodeNames(name)]);
 }
 

@@ -24,7 +24,7 @@ export interface PathChange {
 const knownTrees = new WeakMap<Git, Map<ObjectId, ObjectId>>();
 
 /** Returns the tree of a commit, or null if the commit is missing. */
-export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | null> {
+export async function readTreeId(git: Git, commit: ObjectId): Promise<ObjectId | null> {
   const known = knownTrees.get(git) ?? new Map<ObjectId, ObjectId>();
   const before = known.get(commit);
   if (before !== undefined) return before;
@@ -257,7 +257,7 @@ export interface Commit {
 }
 
 /** Reads commits in the given order; leaves out missing ones. */
-export async function commitsOf(objects: ObjectReader, ids: readonly ObjectId[]): Promise<readonly Commit[]> {
+export async function readCommits(objects: ObjectReader, ids: readonly ObjectId[]): Promise<readonly Commit[]> {
   const commits: Commit[] = [];
   await objects.each(await objects.sizesOf(ids), (id, content) => void commits.push(parseCommit(id, content)));
   return commits;
@@ -276,13 +276,13 @@ interface Chain {
  * Returns the commits of a chain, oldest first, if each is the only child of the one before. Returns null if they are
  * not a chain, or too many.
  */
-export async function readChain(
+export async function readCommitChain(
   objects: ObjectReader,
   { since, tip, most, mayMerge }: Chain,
 ): Promise<readonly Commit[] | null> {
   const chain: Commit[] = [];
   for (let at = tip; at !== since;) {
-    const [commit] = chain.length < most ? await commitsOf(objects, [at]) : [];
+    const [commit] = chain.length < most ? await readCommits(objects, [at]) : [];
     const [parent, merged, ...more] = commit?.parents ?? [];
     if (commit === undefined || parent === undefined || more.length > 0) return null;
     if (merged !== undefined && !mayMerge(merged)) return null;

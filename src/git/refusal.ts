@@ -2,7 +2,7 @@ import { withoutAddresses } from '../core/refusals/refusal.ts';
 
 /** Returns advice about a remote that could not be read, as a sentence. */
 export function describeReadRefusal(words: string): string {
-  if (isExpiredToken(words)) return EXPIRED;
+  if (isExpiredToken(words)) return EXPIRED_TOKEN;
   return /(returned error:|HTTP) 40[134]\b|could not read Username|authentication failed|not found/i.test(
     withoutAddresses(words),
   )
@@ -11,7 +11,7 @@ export function describeReadRefusal(words: string): string {
 }
 
 /** The message if the server no longer accepts the token, regardless of its permissions. */
-export const EXPIRED =
+export const EXPIRED_TOKEN =
   "The token is not accepted: it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
 
 /**

@@ -26,7 +26,7 @@ export async function readRegular(path: string, maxBytes = MAX_BYTES): Promise<R
 /**
  * Works like `readRegular` but follows links. It is for files of the job's own steps, before an agent could touch them.
  */
-export async function readLinked(path: string): Promise<RegularFile | null> {
+export async function readFollowingLinks(path: string): Promise<RegularFile | null> {
   const real = await realpath(path).catch(() => null);
   return real === null ? null : readRegular(real);
 }

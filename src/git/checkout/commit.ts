@@ -6,9 +6,9 @@ import { type Git, buildIdentityVariables } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
 import { decodeGitName } from '../names.ts';
 import {
-  readChain,
+  readCommitChain,
   changesOfCommits,
-  commitsOf,
+  readCommits,
   formatIndexLine,
   writeTreeWith,
   type PathChange,
@@ -16,8 +16,8 @@ import {
   type ObjectReader,
 } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { lookAtOf } from '../inspection/review.ts';
-import { withoutTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
+import { listFilesToLookAt } from '../inspection/review.ts';
+import { excludeTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
 import type { WorkTreeContent } from './tree/work-tree-access.ts';
 
 export interface Identity {
@@ -106,7 +106,7 @@ export async function commitIteration(
     tree,
     changes,
     commit: newHead === tip.commit ? null : newHead,
-    lookAt: await lookAtOf(objects, changes, committer.folder),
+    lookAt: await listFilesToLookAt(objects, changes, committer.folder),
     withheld: await withheldOf(objects, content, { objections, withheld }),
     withheldPaths: withheld,
   };
@@ -165,7 +165,7 @@ async function ownCommits(
   const chain =
     head === null
       ? []
-      : await readChain(objects, { since: tip, tip: head, most: MAX_ITERATION_COMMITS, mayMerge: () => false });
+      : await readCommitChain(objects, { since: tip, tip: head, most: MAX_ITERATION_COMMITS, mayMerge: () => false });
   if (chain !== null) return { kind: 'chain', commits: chain };
   const listed = await git.answer(['rev-list', '--topo-order', '--reverse', `${tip}..${head}`]);
   const commits = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
@@ -184,7 +184,7 @@ async function withoutToleratedChanges(
   const commits: Commit[] = [];
   for (const commit of own.commits) {
     const changes = await objects.changesBetween(tip, commit.tree);
-    const counted = withoutTolerated(changes, tolerated);
+    const counted = excludeTolerated(changes, tolerated);
     const tree =
       counted.length === changes.length
         ? commit.tree
@@ -231,7 +231,7 @@ async function objectionsTo(
           repository.git,
           commits.map(({ id }) => id),
         );
-  const objections = new Map(await inspection.inspect(objects, withoutTolerated(changes, tolerated), new Map()));
+  const objections = new Map(await inspection.inspect(objects, excludeTolerated(changes, tolerated), new Map()));
   for (const { id, text } of commits) {
     const why = await inspection.inspectText(text);
     if (why) objections.set(`commit ${id.slice(0, 12)} (its text)`, why);
@@ -256,7 +256,7 @@ export async function buildPublishableTree(
 }
 
 async function subjectsOf(objects: ObjectReader, { kind, commits }: OwnCommits): Promise<readonly string[]> {
-  const named = kind === 'chain' ? commits.slice(0, 50) : await commitsOf(objects, commits.slice(0, 50));
+  const named = kind === 'chain' ? commits.slice(0, 50) : await readCommits(objects, commits.slice(0, 50));
   return named.map(({ message }) => message.split('\n', 1)[0] ?? '');
 }
 

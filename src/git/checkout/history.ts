@@ -4,7 +4,7 @@ import type { FileHistory } from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import type { JudgedPull, RevertCommit } from '../../core/snapshot/stored-pull.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
-import { buildAuthVariables, FETCH_ALONE, type Git } from '../git.ts';
+import { buildAuthVariables, FETCH_REFS_ONLY, type Git } from '../git.ts';
 import { decodeNames } from '../names.ts';
 import type { OpenedCheckout, OpenOptions } from './lane.ts';
 import { findEditedMerges } from './merge/auto-merge.ts';
@@ -165,7 +165,7 @@ async function fetchBeside(
   git: Git,
   { remote: { url, token }, heads }: Pick<OpenOptions, 'remote'> & { readonly heads: readonly string[] },
 ): Promise<boolean> {
-  const { exitCode } = await git.answer([...FETCH_ALONE, url, ...heads.map((head, at) => `${head}:${refAt(at)}`)], {
+  const { exitCode } = await git.answer([...FETCH_REFS_ONLY, url, ...heads.map((head, at) => `${head}:${refAt(at)}`)], {
     variables: buildAuthVariables(url, token),
     timeoutMs: WITHIN_MS,
   });

@@ -3,10 +3,10 @@ import { toRootPath } from '../../core/folder.ts';
 import type { CommittedIteration, Repository, WithheldChange } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { decodeGitName } from '../names.ts';
-import { treeOf, withObjects, writeTreeWith } from '../objects.ts';
+import { readTreeId, withObjects, writeTreeWith } from '../objects.ts';
 import { commitIteration, commitTextsOn, commitTree, type WithheldPaths } from './commit.ts';
 import { overlayMerge } from './lane-merge.ts';
-import { readWorkBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
+import { readWorkBeside, restoreWorkTree, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { commitMerge, moveMergeOnto } from './merge/open-merge.ts';
 
 /** Implements `Repository.commit`: rewrites the agent's commits and commits the rest. */
@@ -106,7 +106,8 @@ export async function takeRemadeHead(
   for (const { path, why, refusesAnyContent } of refused)
     work.refusedFiles.set(path, { why, content: refusesAnyContent ? null : (contents.get(path) ?? null) });
   const { merge } = work;
-  const isSame = merge !== null && (await treeOf(quarantine.git, head)) === (await treeOf(quarantine.git, before));
+  const isSame =
+    merge !== null && (await readTreeId(quarantine.git, head)) === (await readTreeId(quarantine.git, before));
   // An open merge continues on commits with the same content. If the merge commit was left out, it is not in the lane.
   work.merge = isSame ? { ...merge, tip: head } : null;
   work.committed = null;
@@ -121,14 +122,14 @@ export async function takeRemadeHead(
       const wanted = await tipTreeOf(opened, objects, head);
       return { tree: wanted, changes: await objects.changesBetween(await tipTreeOf(opened, objects, before), wanted) };
     });
-    if (workTree === 'reset') await putBackTo(work, tree);
+    if (workTree === 'reset') await restoreWorkTree(work, tree);
     else {
       const { content } = await readContent(work, 'content');
       const base = content.tree;
       const updated = await quarantine.withIndex('empty', (indexFile) =>
         writeTreeWith(quarantine.git, indexFile, { base, changes }),
       );
-      await putBackTo(work, updated);
+      await restoreWorkTree(work, updated);
       work.withheld = new Map([...work.withheld].filter(([path]) => !changes.some((change) => change.path === path)));
     }
   }

@@ -2,7 +2,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { KeptAlone, MergeBegun } from '../../ports/repository.ts';
 import { decodeGitName } from '../names.ts';
 import { withObjects } from '../objects.ts';
-import { putBackTo, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
+import { restoreWorkTree, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
 import { judgeSingleFile, findLockFilesLeft, applyOverlay, type OpenMerge } from './merge/open-merge.ts';
 
@@ -38,7 +38,7 @@ export async function overlayMerge(
     applyOverlay(quarantine, objects, { on, from: tip, to: markedTree, withheld: [...withheld.keys()], only }),
   );
   work.lastRead = null;
-  await putBackTo(work, wanted);
+  await restoreWorkTree(work, wanted);
 }
 
 /** Implements `Repository.lockFilesLeft`: returns the lock files that still conflict. */
@@ -66,7 +66,7 @@ export async function keepLockFileAlone(work: LaneWork, path: string): Promise<K
     return judgeSingleFile(committer, objects, { path, merge, tip, before, now: read.content });
   });
   if (judged === 'kept') await rememberRead(work, read);
-  else await putBackTo(work, before);
+  else await restoreWorkTree(work, before);
   return judged;
 }
 
@@ -76,7 +76,7 @@ export async function abandonLaneMerge(work: LaneWork): Promise<void> {
   const { before } = work.merge;
   work.merge = null;
   work.lastRead = null;
-  await putBackTo(work, before);
+  await restoreWorkTree(work, before);
 }
 
 function begunOf({ conflicts, lockFiles }: OpenMerge): MergeBegun {

@@ -5,7 +5,7 @@ import { UserError } from '../../errors.ts';
 import type { TreeChange, WorkTreeFiles } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { decodeGitName } from '../names.ts';
-import { type PathChange, diffTrees, treeOf } from '../objects.ts';
+import { type PathChange, diffTrees, readTreeId } from '../objects.ts';
 import { removeTree } from '../remove-tree.ts';
 import type { FoundCredentials } from './credentials/credentials.ts';
 import type { OpenedCheckout, RepositoryOptions } from './lane.ts';
@@ -118,7 +118,7 @@ export function createLaneTrees(
       const quarantine = await detached.over(tree);
       await copyIndex(join(tree.gitFolder, 'index'), quarantine.indexFile);
       const content = await readWorkTree(quarantine, tree, plainReading);
-      const wanted = await treeOf(quarantine.git, start);
+      const wanted = await readTreeId(quarantine.git, start);
       const isAsWanted = wanted === null || wanted === content.tree;
       const tolerated = isAsWanted ? [] : toleratedChangesOf(await diffTrees(quarantine.git, wanted, content.tree));
       await writeToleratedToIndex(quarantine, tolerated);

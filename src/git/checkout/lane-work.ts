@@ -14,7 +14,7 @@ import { createLostObjectsError } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
 import { addTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
 import {
-  contentOf,
+  selectContent,
   noAccess,
   type ReadPart,
   type WorkTreeContent,
@@ -145,7 +145,7 @@ export async function readContent(work: LaneWork, wanted: ReadPart = 'all'): Pro
   const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated, wanted);
   // Work outside of the tree that existed before the agent began is not the agent's, so record it at the first reading.
   work.beside = { ...work.beside, known: work.beside.known ?? found };
-  return { head, beside: found, ignored, content: contentOf(content, await access.withoutNotes(content.tree)) };
+  return { head, beside: found, ignored, content: selectContent(content, await access.withoutNotes(content.tree)) };
 }
 
 /**
@@ -170,7 +170,7 @@ async function measured(
  * Makes the work tree equal to `wanted`, and returns the paths that were put back. Paths that cannot be put back are
  * treated as unchanged from now on.
  */
-export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<readonly string[]> {
+export async function restoreWorkTree(work: LaneWork, wanted: ObjectId): Promise<readonly string[]> {
   const { paths, left } = await work.access.putBack(wanted, work.tolerated);
   if (left.length > 0) {
     work.tolerated = addTolerated(work.tolerated, left);
@@ -185,7 +185,7 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
 /** Undoes all that happened in the work tree since a reading of it; see `Repository.putBack`. */
 export async function undoChangesSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
   const { head, beside } = await readContent(work, 'content');
-  const paths = await putBackTo(work, read.content.tree);
+  const paths = await restoreWorkTree(work, read.content.tree);
   if (head !== read.head) {
     const has = [work.lane.tip, ...(read.head === null ? [] : [read.head])];
     const { access, lane } = work;

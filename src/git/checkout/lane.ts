@@ -8,11 +8,11 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { buildAuthVariables, encodeBasicCredentials, FETCH_ALONE, type Git, lastLinesOfError } from '../git.ts';
+import { buildAuthVariables, encodeBasicCredentials, FETCH_REFS_ONLY, type Git, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
-import { tasksOfCommits, treeOf } from '../objects.ts';
-import { EXPIRED, isExpiredToken } from '../refusal.ts';
-import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
+import { tasksOfCommits, readTreeId } from '../objects.ts';
+import { EXPIRED_TOKEN, isExpiredToken } from '../refusal.ts';
+import { readFollowingLinks, readRegular, writeRegular } from '../regular-files.ts';
 import { commitTree, type Identity } from './commit.ts';
 import { refuseIgnoredFiles } from './published-ignored.ts';
 import { findEditedMerges } from './merge/auto-merge.ts';
@@ -23,7 +23,15 @@ import {
   type PrivateRepository,
 } from './private-repository.ts';
 import type { RepositorySandbox } from './tree/agent-tree.ts';
-import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
+import {
+  readHeadBranch,
+  findWorkspace,
+  readHead,
+  readConfig,
+  readRef,
+  setHeadAndIndex,
+  type Workspace,
+} from './workspace.ts';
 
 /** The checkout to open, and everything that opening it needs. */
 export interface OpenOptions {
@@ -150,7 +158,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
 }
 
 async function needTree({ repository, workspace }: LaneSource, commit: ObjectId): Promise<ObjectId> {
-  const tree = await treeOf(repository.git, commit);
+  const tree = await readTreeId(repository.git, commit);
   if (tree === null) throw createLostObjectsError(workspace);
   return tree;
 }
@@ -207,11 +215,11 @@ export async function fetchLane(
   source: BranchSource,
   { branch, head }: { readonly branch: string; readonly head: ObjectId },
 ): Promise<void> {
-  if ((await treeOf(source.repository.git, head)) !== null) return;
+  if ((await readTreeId(source.repository.git, head)) !== null) return;
   checkName(branch);
   await keepStart(source);
   const tip = await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch to work on' });
-  if ((await treeOf(source.repository.git, head)) === null) throw moved(branch, head, tip);
+  if ((await readTreeId(source.repository.git, head)) === null) throw moved(branch, head, tip);
 }
 
 /** Keeps the start commit reachable, so that it need not be fetched again. */
@@ -260,7 +268,7 @@ async function fetchBranch(
   { repository, url, variables }: BranchSource,
   { branch, ref, what }: { branch: string; ref: string; what: string },
 ): Promise<ObjectId> {
-  const fetched = await repository.git.answer([...FETCH_ALONE, url, `+refs/heads/${branch}:${ref}`], { variables });
+  const fetched = await repository.git.answer([...FETCH_REFS_ONLY, url, `+refs/heads/${branch}:${ref}`], { variables });
   const tip = fetched.exitCode === 0 ? await readRegular(join(repository.folder, ref), 200) : null;
   if (tip !== null) return tip.bytes.toString().trim();
   if (/couldn't find remote ref/i.test(fetched.stderr))
@@ -270,7 +278,7 @@ async function fetchBranch(
     );
   throw new UserError(
     'infrastructure',
-    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastLinesOfError(fetched.stderr))} ${isExpiredToken(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
+    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastLinesOfError(fetched.stderr))} ${isExpiredToken(fetched.stderr) ? EXPIRED_TOKEN : 'The token needs the permission "contents: read".'}`,
   );
 }
 
@@ -279,7 +287,7 @@ async function keepUnpublished(
   branch: string,
   published: readonly ObjectId[],
 ): Promise<void> {
-  const local = await refOf(workspace, `refs/heads/${branch}`);
+  const local = await readRef(workspace, `refs/heads/${branch}`);
   if (local === null || published.includes(local)) return;
   const only = await repository.git.answer([
     'rev-list',
@@ -303,7 +311,7 @@ export async function moveCheckout(
   const { branch, commit, published } = target;
   const { git } = repository;
   await repository.seal();
-  const head = await headOf(workspace);
+  const head = await readHead(workspace);
   if (head !== null) await refuseIgnoredFiles(repository, branch, [head, commit]);
   const moved =
     head === commit ? null : await git.answer(['read-tree', '-m', '-u', ...(head === null ? [] : [head]), commit]);
@@ -332,7 +340,7 @@ export async function openCheckout(
     env,
     hide: [remote.token, encodeBasicCredentials(remote.token)],
   });
-  const startHead = await headOf(workspace);
+  const startHead = await readHead(workspace);
   const variables = buildAuthVariables(remote.url, remote.token);
   const stillShallow = await deepen({ workspace, repository, startHead, url: remote.url, variables });
   return { workspace, repository, startHead, stillShallow };
@@ -351,17 +359,17 @@ export function describeNoWorkTree(folder: string, why: string): string {
  */
 async function deepen({ workspace, repository, url, variables }: BranchSource): Promise<string | null> {
   const theirs = join(workspace.commonFolder, 'shallow');
-  const missing = await readLinked(theirs);
+  const missing = await readFollowingLinks(theirs);
   // The config shows a partial clone, in which git fetches the content of files only on demand, so fetch all now.
   const isPartial = /promisor|partialclone/i.test((await readConfig(workspace))?.toString() ?? '');
   if (missing === null && !isPartial) return null;
-  const branch = await branchOf(workspace);
+  const branch = await readHeadBranch(workspace);
   if (branch === null) return 'it is not on a branch';
   await repository.seal();
   // The server does not send the files of a commit that the fetch claims to have, so do not claim it.
   if (missing !== null && !isPartial) await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
   const fetched = await repository.git.answer(
-    [...FETCH_ALONE, isPartial ? '--refetch' : '--unshallow', url, `+refs/heads/${branch}:refs/ralph/deepened`],
+    [...FETCH_REFS_ONLY, isPartial ? '--refetch' : '--unshallow', url, `+refs/heads/${branch}:refs/ralph/deepened`],
     { variables },
   );
   if (fetched.exitCode !== 0) return lastLinesOfError(fetched.stderr);

@@ -5,8 +5,8 @@ import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
 import { removeAndUnblock } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
-import { readLinked, writeRegular } from '../regular-files.ts';
-import { copyIndex, headOf, type Workspace } from './workspace.ts';
+import { readFollowingLinks, writeRegular } from '../regular-files.ts';
+import { copyIndex, readHead, type Workspace } from './workspace.ts';
 
 /**
  * Our own git directory over the workspace's files and objects. All content is read through it, so config, hooks,
@@ -85,7 +85,7 @@ export async function createPrivateRepository(
 
 /** Returns the setup of our git directories over all files of the workspace. */
 export async function setupOfWholeWorkspace(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<OwnSetup> {
-  const excludes = (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '';
+  const excludes = (await readFollowingLinks(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '';
   return { env, hide: [], config: await configText(workspace, env), sparse: null, excludes };
 }
 
@@ -172,7 +172,7 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
   // 1 means "some files differ". Any other code means an index that git cannot read, so make a new one.
   if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
   await rm(indexFile, { force: true });
-  const head = await headOf(workspace);
+  const head = await readHead(workspace);
   // Do not start with an empty index, because only an index entry shows that an ignored file is tracked.
   if (head !== null) await git.answer(['read-tree', head]);
 }
@@ -193,10 +193,10 @@ const SPARSE = '[core]\n\tsparseCheckout = true\n';
 
 /** Returns the patterns of the files that the job checked out, or null if it checked out all. */
 async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<string | null> {
-  const patterns = await readLinked(join(gitFolder, 'info', 'sparse-checkout'));
+  const patterns = await readFollowingLinks(join(gitFolder, 'info', 'sparse-checkout'));
   if (patterns === null) return null;
   const settings = await Promise.all(
-    [join(commonFolder, 'config'), join(gitFolder, 'config.worktree')].map((path) => readLinked(path)),
+    [join(commonFolder, 'config'), join(gitFolder, 'config.worktree')].map((path) => readFollowingLinks(path)),
   );
   const isSparse = settings.some((file) => /^\s*sparsecheckout\s*=\s*true\s*$/im.test(file?.bytes.toString() ?? ''));
   return isSparse ? patterns.bytes.toString() : null;

@@ -5,7 +5,7 @@ import { toFolderKeys, toRootPath } from '../../core/folder.ts';
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { buildAuthVariables, createGit, type Git, findGitVersionProblem } from '../git.ts';
-import { placeOf, decodeGitName } from '../names.ts';
+import { locateNamedFile, decodeGitName } from '../names.ts';
 import { diffTrees, type PathChange } from '../objects.ts';
 import { readBranchesWith, readEditedMerges, readHistory, readReverts } from './history.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
@@ -14,7 +14,7 @@ import { fetchLane, describeNoWorkTree, type OpenedCheckout, type OpenOptions } 
 import { mayHavePaths, findCheckoutTop } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
-import { branchOf, findOperationInProgress, type Workspace } from './workspace.ts';
+import { readHeadBranch, findOperationInProgress, type Workspace } from './workspace.ts';
 
 /** The checkout that is read. */
 interface Asked {
@@ -156,7 +156,7 @@ async function problemsOf(
     problems.push(
       `The checkout in ${workspace.top} is shallow or partial (it lacks older commits or files), and they could not be fetched: ${completeSentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout, without "filter:".`,
     );
-  if ((await branchOf(workspace)) === null)
+  if ((await readHeadBranch(workspace)) === null)
     problems.push(
       `HEAD is detached at ${head.slice(0, 12)} in ${workspace.top}, so there is no branch to work from. That is what actions/checkout does for a tag, a commit and the events of a pull request. Set "ref:" on actions/checkout to a branch, for example "ref: \${{ github.event.repository.default_branch }}".`,
     );
@@ -209,7 +209,9 @@ async function changedByHand(
     // Exit code 128 means that a path is not in the commit, and that the paths after it were not written, so report
     // all.
     if (![0, 1].includes(laid.exitCode)) return paths;
-    const isSame = await Promise.all(paths.map((path) => areAlike(placeOf(top, path), placeOf(folder, path))));
+    const isSame = await Promise.all(
+      paths.map((path) => areAlike(locateNamedFile(top, path), locateNamedFile(folder, path))),
+    );
     return paths.filter((_, at) => isSame[at] !== true);
   });
 }

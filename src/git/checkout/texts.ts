@@ -7,9 +7,9 @@ import { UserError } from '../../errors.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import { type Git, withBareRepository } from '../git.ts';
 import { withObjects } from '../objects.ts';
-import { readLinked } from '../regular-files.ts';
+import { readFollowingLinks } from '../regular-files.ts';
 import { type BaseOnDisk, isBaseBranchName, mayHavePaths } from './on-disk.ts';
-import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
+import { readHeadBranch, findWorkspace, readHead, readRef, type Workspace } from './workspace.ts';
 
 /** Maximum size of a text file in bytes; longer lists are not written by hand. */
 const MAX_TASK_FILE_BYTES = 1024 * 1024;
@@ -57,7 +57,7 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
   if (commit === null) return isOnDisk ? { kind: 'unknown' } : NOTHING;
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-base-'));
   try {
-    const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes.toString() ?? '';
+    const shallow = (await readFollowingLinks(join(workspace.commonFolder, 'shallow')))?.bytes.toString() ?? '';
     const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow };
     // Use our own repository, which ignores the checkout's config.
     const { texts, unread, links } = await withBareRepository({ workFolder, env, borrow }, (git) =>
@@ -72,9 +72,9 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
 
 /** Returns the tip of the base branch as the checkout knows it, or null if the checkout does not know it. */
 async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise<ObjectId | null> {
-  const branch = await branchOf(workspace);
-  if (branch !== null && isBaseBranchName(branch, question)) return headOf(workspace);
-  return question.baseBranch === null ? null : refOf(workspace, `refs/remotes/origin/${question.baseBranch}`);
+  const branch = await readHeadBranch(workspace);
+  if (branch !== null && isBaseBranchName(branch, question)) return readHead(workspace);
+  return question.baseBranch === null ? null : readRef(workspace, `refs/remotes/origin/${question.baseBranch}`);
 }
 
 /**

@@ -5,7 +5,7 @@ import { toOneLine } from '../../core/text/phrase.ts';
 import type { Log } from '../../ports/machine.ts';
 import { createGit, type Git } from '../git.ts';
 import { removePipes } from '../pipes.ts';
-import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
+import { readFollowingLinks, readRegular, writeRegular } from '../regular-files.ts';
 
 /**
  * The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` only in a linked work
@@ -84,12 +84,12 @@ export function createWorkspaceAt(place: WorkspacePlace, { env, log, borrowed = 
 }
 
 /** Returns the commit id that HEAD names without reading the object, or null if HEAD names none. */
-export async function headOf(workspace: Workspace): Promise<ObjectId | null> {
-  return await refOf(workspace, 'HEAD');
+export async function readHead(workspace: Workspace): Promise<ObjectId | null> {
+  return await readRef(workspace, 'HEAD');
 }
 
 /** Returns the object to which a ref points, or null if the ref does not exist. */
-export async function refOf(workspace: Pick<Workspace, 'git'>, ref: string): Promise<ObjectId | null> {
+export async function readRef(workspace: Pick<Workspace, 'git'>, ref: string): Promise<ObjectId | null> {
   const { exitCode, stdout } = await workspace.git.answer([
     'rev-parse',
     '--verify',
@@ -101,7 +101,7 @@ export async function refOf(workspace: Pick<Workspace, 'git'>, ref: string): Pro
 }
 
 /** Returns the branch that HEAD is on, or null if HEAD is detached. */
-export async function branchOf(workspace: Workspace): Promise<string | null> {
+export async function readHeadBranch(workspace: Workspace): Promise<string | null> {
   const { exitCode, stdout } = await workspace.git.answer(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   return exitCode === 0 ? stdout.toString().trim() : null;
 }
@@ -167,5 +167,5 @@ const operations = {
 
 /** Returns the bytes of the workspace's config file, or null if none. */
 export async function readConfig(workspace: Workspace): Promise<Buffer | null> {
-  return (await readLinked(join(workspace.commonFolder, 'config')))?.bytes ?? null;
+  return (await readFollowingLinks(join(workspace.commonFolder, 'config')))?.bytes ?? null;
 }

@@ -4,8 +4,8 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { setupOfWholeWorkspace } from '../checkout/private-repository.ts';
 import { checkOutCommit } from '../checkout/tree/check-out-tree.ts';
-import { findWorkspace, refOf } from '../checkout/workspace.ts';
-import { readLinked } from '../regular-files.ts';
+import { findWorkspace, readRef } from '../checkout/workspace.ts';
+import { readFollowingLinks } from '../regular-files.ts';
 
 /**
  * Clones one branch of a person's repository into `folder`, which must not exist, as the checkout of a run, while the
@@ -26,7 +26,7 @@ export async function cloneForRun(clone: {
     );
   const workspace = await findWorkspace(from, { env, log: { warning: () => undefined } });
   if ('why' in workspace) throw cannot(workspace.why);
-  const commit = await refOf(workspace, `refs/heads/${branch}`);
+  const commit = await readRef(workspace, `refs/heads/${branch}`);
   if (commit === null) throw cannot('there is no such branch');
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   await checkOutCommit({
@@ -39,6 +39,6 @@ export async function cloneForRun(clone: {
       sparseSince: commit,
     },
     objects: [join(workspace.commonFolder, 'objects')],
-    shallow: (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null,
+    shallow: (await readFollowingLinks(join(workspace.commonFolder, 'shallow')))?.bytes ?? null,
   });
 }

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, lastLinesOfError, findGitVersionProblem, type Git } from '../git.ts';
-import { wordsOf } from '../remote/remote-answers.ts';
+import { extractServerWords } from '../remote/remote-answers.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 
@@ -98,7 +98,7 @@ export async function findIgnoredAmong({ git }: PersonCheckout, paths: readonly 
 }
 
 /** Returns true if a branch contains the commit; returns false if one of them is unknown. */
-export async function isPartOf(git: Git, commit: string, branch: string): Promise<boolean> {
+export async function isOnBranch(git: Git, commit: string, branch: string): Promise<boolean> {
   return (await git.answer(['merge-base', '--is-ancestor', commit, `refs/heads/${branch}`])).exitCode === 0;
 }
 
@@ -137,5 +137,5 @@ export async function pushToRemote({ git }: PersonCheckout, remote: string, bran
     timeoutMs: 2 * MINUTE_MS,
   });
   if (pushed.exitCode === 0) return null;
-  return explainRefusal(parseRefusal(wordsOf(pushed)));
+  return explainRefusal(parseRefusal(extractServerWords(pushed)));
 }

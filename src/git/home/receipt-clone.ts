@@ -3,7 +3,7 @@ import type { BranchQuestion, CloneBranch } from '../../core/receipt/verify-rece
 import { listStoredRuns, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { createGit, type Git } from '../git.ts';
 import { repositoryOfRemote, decodeGitName } from '../names.ts';
-import { changesOfEach, commitsOf, isSigned, withObjects } from '../objects.ts';
+import { changesOfEach, readCommits, isSigned, withObjects } from '../objects.ts';
 import { STATE_REF } from '../refs/ref-snapshot.ts';
 import { findCheckout, readFirstLine } from './person-checkout.ts';
 
@@ -136,7 +136,7 @@ async function readLine(git: Git, base: string, tips: readonly string[]): Promis
     commits.filter(({ parents }) => parents.length < 2).map(({ id }) => id),
   );
   const signed = await withObjects(git, async (objects) => {
-    const read = await commitsOf(
+    const read = await readCommits(
       objects,
       commits.map(({ id }) => id),
     );

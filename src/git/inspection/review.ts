@@ -51,7 +51,7 @@ export async function reviewBranch(
       sizesByTask(git, branch),
     ]);
     return {
-      lookAt: await lookAtOf(objects, changes, folder),
+      lookAt: await listFilesToLookAt(objects, changes, folder),
       lines: changes
         .filter(({ path }) => !isGenerated(path))
         .reduce((sum, { insertions, deletions }) => sum + (insertions ?? 0) + (deletions ?? 0), 0),
@@ -173,7 +173,7 @@ async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Pr
 const MAX_MARKED_BYTES = 1024 * 1024;
 
 /** Returns the published files that a reviewer should look at first. */
-export async function lookAtOf(
+export async function listFilesToLookAt(
   objects: ObjectReader,
   changes: readonly PathChange[],
   folder: Folder,

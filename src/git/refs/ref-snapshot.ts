@@ -8,7 +8,7 @@ import { emptySnapshot, isSnapshotFile, type Snapshot, unreadableSnapshot } from
 import { isLaneId, type LaneId } from '../../core/tasks/ids.ts';
 import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } from '../../ports/state.ts';
 import { lastLinesOfError } from '../git.ts';
-import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
+import { parseRefs, extractServerWords } from '../remote/remote-answers.ts';
 import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } from './ref-network.ts';
 import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
 
@@ -169,7 +169,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       remote.askOnce('push', ['--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${STATE_REF}`]);
     let pushed = await once();
     for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
-      const words = wordsOf(pushed);
+      const words = extractServerWords(pushed);
       // git itself found the lease stale and sent nothing, so the ref was moved.
       if (words.includes('stale info')) return { kind: 'conflict' };
       // The push may have been accepted although its answer was lost, so the current position of the ref decides.

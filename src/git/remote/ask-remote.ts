@@ -18,7 +18,7 @@ import { buildAuthVariables, encodeBasicCredentials, type Git, type GitAnswer, l
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { describeReadRefusal } from '../refusal.ts';
 import { inspectOutgoing } from './outgoing.ts';
-import { parseRefs, wordsOf } from './remote-answers.ts';
+import { parseRefs, extractServerWords } from './remote-answers.ts';
 
 export interface RemoteOptions {
   /** HTTP(S) URL of the repository, without user name or password. */
@@ -59,12 +59,12 @@ interface Signer {
 }
 
 /** Returns the options with the texts that no message may show: the token, plain and encoded. */
-export function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hide: readonly string[] } {
+export function hideToken(options: RemoteOptions): RemoteOptions & { readonly hide: readonly string[] } {
   return { ...options, hide: [options.token, encodeBasicCredentials(options.token)] };
 }
 
 /** Returns the credentials and time limits of commands that talk to the remote. */
-export function networkOf(options: RemoteOptions): Network {
+export function buildNetwork(options: RemoteOptions): Network {
   const { url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MINUTE_MS } = options;
   return { variables: buildAuthVariables(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
@@ -74,13 +74,13 @@ export function networkOf(options: RemoteOptions): Network {
  * has.
  */
 export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
-  const network = networkOf(options);
-  return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => askRemote(from, args, network) };
+  const network = buildNetwork(options);
+  return { ...hideToken(options), baseBranch: options.baseBranch, ask: (from, args) => askRemote(from, args, network) };
 }
 
 /** Returns the result of a push that did not succeed. */
 export function pushRefusalOf(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
-  const refusal = parseRefusal(wordsOf(answer));
+  const refusal = parseRefusal(extractServerWords(answer));
   if (answer.exitCode === -1 || refusal.kind === 'transient')
     return { kind: 'unreachable', why: explainRefusal(refusal) };
   return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
@@ -180,7 +180,7 @@ function unreadable(url: string, stderr: string): UserError {
 }
 
 /** Pushes a commit if the branch is still at `at`. */
-export async function sendOn(
+export async function pushBranchFrom(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },
   { commit, at }: { readonly commit: ObjectId; readonly at: ObjectId | null },

@@ -4,18 +4,18 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import type { PushResult } from '../../ports/remote.ts';
 import { mergeTrees } from '../checkout/merge/auto-merge.ts';
-import { FETCH_ALONE, type Git, buildIdentityVariables } from '../git.ts';
+import { FETCH_REFS_ONLY, type Git, buildIdentityVariables } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { decodeGitName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import {
   askRemote,
-  networkOf,
+  buildNetwork,
   findOutgoingProblem,
   type PushingOn,
   readRemote,
   type RemoteOptions,
-  sendOn,
+  pushBranchFrom,
 } from './ask-remote.ts';
 import { withObjectsStoredIn } from './receive.ts';
 
@@ -42,7 +42,11 @@ async function mergeOthers(
   if (commit !== since && signer?.isWanted === true) return { kind: 'impossible' };
   // Name this commit, so that the server sends only what it lacks.
   await git.text(['update-ref', 'refs/ralph/since', since]);
-  const fetched = await askRemote(git, [...FETCH_ALONE, url, `+refs/heads/${branch}:${THEIRS}`], networkOf(options));
+  const fetched = await askRemote(
+    git,
+    [...FETCH_REFS_ONLY, url, `+refs/heads/${branch}:${THEIRS}`],
+    buildNetwork(options),
+  );
   if (fetched.exitCode !== 0) return { kind: 'impossible' };
   const theirs = await git.text(['rev-parse', THEIRS]);
   const isOnTop = (await git.answer(['merge-base', '--is-ancestor', since, theirs])).exitCode === 0;
@@ -103,8 +107,8 @@ export async function pushMerged(
   if (commit !== theirs) {
     const problem = await findOutgoingProblem(git, options, { ...push, commit, theirs });
     if (problem !== null) return { kind: 'moved', why: problem };
-    const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
-    const sent = await sendOn(git, question, { commit, at: theirs });
+    const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: buildNetwork(options) };
+    const sent = await pushBranchFrom(git, question, { commit, at: theirs });
     // The answer to a push that arrived can be lost, so read the branch.
     if (sent.kind !== 'pushed' && (await readRemote(git, question)).tip !== commit) return sent;
   }

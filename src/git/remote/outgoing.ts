@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { type BareRepositoryOptions, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 import { createInspection, type Inspection, type PublishingRules } from '../inspection/inspection.ts';
-import { readChain, changesOfCommits, type Commit, type ObjectReader, withObjects } from '../objects.ts';
+import { readCommitChain, changesOfCommits, type Commit, type ObjectReader, withObjects } from '../objects.ts';
 import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
@@ -90,7 +90,7 @@ export async function inspectOutgoing(
   const copied = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
   if (copied.exitCode !== 0) return LOST_COMMITS;
   return withObjects(git, async (objects) => {
-    const commits = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
+    const commits = await readCommitChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     if (commits === null) return `The new commit ${commit} does not build on ${since} commit by commit.`;
     const [single, several] = [true, false].map((is) => commits.filter(({ parents }) => (parents.length === 1) === is));
     const [ofOthers, ofBase] = [true, false].map((is) =>

@@ -3,18 +3,18 @@ import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../
 import { namesOf } from '../../core/text/phrase.ts';
 import type { PushObstacle, PushResult } from '../../ports/remote.ts';
 import { type Git, buildIdentityVariables, parseRemoteWords } from '../git.ts';
-import { treeOf } from '../objects.ts';
+import { readTreeId } from '../objects.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
   askRemote,
   findBranchNameProblem,
-  networkOf,
+  buildNetwork,
   findOutgoingProblem,
   pushRefusalOf,
   rejectPush,
   type RemoteOptions,
 } from './ask-remote.ts';
-import { wordsOf } from './remote-answers.ts';
+import { extractServerWords } from './remote-answers.ts';
 import { signCommits } from './sign.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function findPushObstacle(
   const tried = await askRemote(
     git,
     ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:${name}`],
-    networkOf(options),
+    buildNetwork(options),
   );
   // "fetch first" and similar words are about branches, not about permission, so ignore them.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
@@ -113,12 +113,13 @@ async function sendBelowItself(
   const [ref, below] = [`refs/heads/${branch}`, `refs/heads/${branch}/probe`];
   const { url } = options;
   const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
-  const tried = await askRemote(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
+  const tried = await askRemote(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], buildNetwork(options));
   // A server that is not git itself may accept both, so delete the branches.
   if (tried.exitCode === 0)
     return undoProbe(git, options, { refs: [ref, below], commit, said: tried.stdout.toString() });
   const answer = pushRefusalOf(tried);
-  const isDoomed = answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(wordsOf(tried)));
+  const isDoomed =
+    answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(extractServerWords(tried)));
   return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
 }
 
@@ -137,7 +138,7 @@ async function undoProbe(
     }),
   );
   const undo = ['push', '--porcelain', '--no-verify', ...updates.map(({ lease }) => lease), options.url];
-  const undone = await git.answer([...undo, ...updates.map(({ update }) => update)], networkOf(options));
+  const undone = await git.answer([...undo, ...updates.map(({ update }) => update)], buildNetwork(options));
   return undone.exitCode === 0
     ? { kind: 'pushed' }
     : rejectPush(`A check left the empty commit ${commit} on ${namesOf(refs)}, and the server does not take it back`);
@@ -154,7 +155,7 @@ export async function probePush(
   options: RemoteOptions,
   { branch, at, since }: { readonly branch: string; readonly at: ObjectId; readonly since: ObjectId },
 ): Promise<PushResult> {
-  const tree = await treeOf(git, at);
+  const tree = await readTreeId(git, at);
   if (tree === null) return rejectPush(LOST_COMMITS);
   const commit = await probeCommit(git, options, { tree, parents: [at] });
   const problem = await findOutgoingProblem(git, options, { branch, commit, since });
@@ -174,7 +175,7 @@ export async function probeMerge(
   { branch, at, base }: { readonly branch: string; readonly at: ObjectId; readonly base: ObjectId },
 ): Promise<PushResult> {
   const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
-  const tree = await treeOf(git, base);
+  const tree = await readTreeId(git, base);
   // The server may also refuse commits of the base without a signature, so probe for them, too.
   const isToProbe = ours !== theirs || options.signer?.isWanted === true;
   if (!isToProbe || tree === null) return { kind: 'pushed' };

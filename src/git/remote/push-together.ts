@@ -2,7 +2,7 @@ import type { PushResult } from '../../ports/remote.ts';
 import type { Git } from '../git.ts';
 import {
   askRemote,
-  networkOf,
+  buildNetwork,
   findOutgoingProblem,
   type PushingOn,
   pushRefusalOf,
@@ -38,7 +38,7 @@ export async function pushTogether(
       options.url,
       ...sound.map((push) => `${push.commit}:${fullRefOf(push)}`),
     ],
-    networkOf(options),
+    buildNetwork(options),
   );
   const taken = takenRefs(answer.stdout.toString());
   const refused = answer.exitCode === 0 ? null : pushRefusalOf(answer);

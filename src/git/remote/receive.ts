@@ -7,9 +7,16 @@ import { type OwnWords, problemOfOwnMessage, parseTaskInMessage } from '../../co
 import { completeSentence } from '../../core/text/phrase.ts';
 import type { CommitRange, ReceiveResult, ReceivedBranch, RemadeCommits, TaskPaths } from '../../ports/remote.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
-import { FETCH_ALONE, type Git, type GitAnswer, lastLinesOfError, withBareRepository } from '../git.ts';
+import { FETCH_REFS_ONLY, type Git, type GitAnswer, lastLinesOfError, withBareRepository } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
-import { readChain, changesOfCommits, type Commit, type ObjectReader, writeTreeWith, withObjects } from '../objects.ts';
+import {
+  readCommitChain,
+  changesOfCommits,
+  type Commit,
+  type ObjectReader,
+  writeTreeWith,
+  withObjects,
+} from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 import type { RemoteOptions } from './ask-remote.ts';
 
@@ -26,7 +33,7 @@ interface ReceiveOptions extends Pick<
 const MAX_RECEIVED_COMMITS = 10_000;
 
 /** Options that create no ref from the bundle except the one for the expected commit. */
-const PLAIN = [...FETCH_ALONE, '--no-recurse-submodules'];
+const PLAIN = [...FETCH_REFS_ONLY, '--no-recurse-submodules'];
 
 /**
  * Creates a quarantine from the server's commits between `fork` and `since`, and from the commits of a bundle. Runs and
@@ -105,7 +112,12 @@ async function readOwnMessages(
   own: OwnWords,
 ): Promise<ReadMessages> {
   return withObjects(git, async (objects) => {
-    const commits = await readChain(objects, { since, tip, most: MAX_RECEIVED_COMMITS, mayMerge: (id) => id === base });
+    const commits = await readCommitChain(objects, {
+      since,
+      tip,
+      most: MAX_RECEIVED_COMMITS,
+      mayMerge: (id) => id === base,
+    });
     if (commits === null) return notOurs(`Its commits do not build on ${since} one by one.`);
     const by = `${own.identity.name} <${own.identity.email}> `;
     for (const { id, text, message } of commits) {
@@ -145,7 +157,7 @@ function refused(why: string): ReceiveResult {
  */
 export function groupPathsByTask(git: Git, { commit, since }: CommitRange): Promise<readonly TaskPaths[]> {
   return withObjects(git, async (objects) => {
-    const chain = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
+    const chain = await readCommitChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     const byTask = new Map<string, Set<string>>();
     for (const one of chain ?? []) {
       const task = taskOf(one);
@@ -170,7 +182,7 @@ export async function remakeCommitsWithout(
   const { commit, since } = refused;
   const isLeftOut = new Set(refused.paths);
   return withObjects(git, async (objects) => {
-    const chain = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
+    const chain = await readCommitChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     const begin = await objects.treeOf(since);
     if (chain === null || begin === null) return null;
     const places: Record<ObjectId, ObjectId | null> = {};

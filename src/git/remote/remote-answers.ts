@@ -14,7 +14,7 @@ export function parseRefs(stdout: Buffer): readonly { readonly name: string; rea
 }
 
 /** Returns the server's words about a `git push --porcelain`: the reason for each ref and what it printed. */
-export function wordsOf({ stdout, stderr }: { readonly stdout: Buffer; readonly stderr: string }): string {
+export function extractServerWords({ stdout, stderr }: { readonly stdout: Buffer; readonly stderr: string }): string {
   const reasons = stdout
     .toString()
     .split('\n')

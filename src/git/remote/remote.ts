@@ -17,7 +17,7 @@ import {
   askRemote,
   inspectionBaseOf,
   findBranchNameProblem,
-  networkOf,
+  buildNetwork,
   findOutgoingProblem,
   type PushingOn,
   type Question,
@@ -26,8 +26,8 @@ import {
   pushRefusalOf,
   rejectPush,
   type RemoteOptions,
-  sendOn,
-  sourceOf,
+  pushBranchFrom,
+  hideToken,
 } from './ask-remote.ts';
 import type { pushMerged } from './merge-others.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
@@ -42,7 +42,7 @@ import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';
  */
 export function createRemote(options: RemoteOptions): Remote {
   const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> =>
-    withPushRepository(sourceOf(options), body);
+    withPushRepository(hideToken(options), body);
   const pushOnAll = gatherCalls((pushes: readonly PushingOn[]) =>
     run(async (git) => {
       const alone = (push: PushingOn): Promise<PushResult> => inspectAndPush(git, options, push);
@@ -52,7 +52,9 @@ export function createRemote(options: RemoteOptions): Remote {
   );
   return {
     branches: (prefix) =>
-      run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
+      run((git) =>
+        readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: buildNetwork(options) }),
+      ),
     pushObstacle: (newBranch) => run((git) => findPushObstacle(git, options, newBranch)),
     push: async (push) => noteSigning(options, await run((git) => publish(git, options, push))),
     pushOn: pushOnAll,
@@ -73,7 +75,7 @@ export function createRemote(options: RemoteOptions): Remote {
         }),
       ),
     receive: (branch) =>
-      receiveBranch(branch, { ...sourceOf(options), ask: (git, args) => askRemote(git, args, networkOf(options)) }),
+      receiveBranch(branch, { ...hideToken(options), ask: (git, args) => askRemote(git, args, buildNetwork(options)) }),
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
 }
@@ -119,7 +121,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   const { url, log } = options;
   const { branch, commit, since, start } = push;
   const ref = `refs/heads/${branch}`;
-  const network = networkOf(options);
+  const network = buildNetwork(options);
   const misnamed = findBranchNameProblem(options, branch);
   if (misnamed !== null) return rejectPush(misnamed);
 
@@ -133,7 +135,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
     there.tip === since
       ? since
       : await findNewestPublished(git, commit, {
-          ...sourceOf(options),
+          ...hideToken(options),
           ask: (from, args) => askRemote(from, args, network),
         });
   if (published === null) return rejectPush(NOT_PUBLISHED);
@@ -223,15 +225,15 @@ function sendBoth(
       `${commit}:${ref}`,
       `${head}:${along.ref}`,
     ],
-    networkOf(options),
+    buildNetwork(options),
   );
 }
 
 /** Pushes in one request, which the server refuses unless the branch is where it was left. */
 async function pushOn(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
   const { branch, commit, since, at, mergesOthers } = push;
-  const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
-  const first = await sendOn(git, question, { commit, at });
+  const question = { url: options.url, ref: `refs/heads/${branch}`, network: buildNetwork(options) };
+  const first = await pushBranchFrom(git, question, { commit, at });
   if (first.kind !== 'moved') return first;
   // The answer to our own push may have been lost, in which case the branch is at one of our commits, so read it.
   const { tip } = await readRemote(git, question);
@@ -239,7 +241,7 @@ async function pushOn(git: Git, options: RemoteOptions, push: PushingOn): Promis
   if (tip !== null && (await hasSignedForm(git, options, { commit, since, tip }))) return SIGNED_BEFORE;
   const isOurs = tip !== null && (await git.answer(['merge-base', '--is-ancestor', tip, commit])).exitCode === 0;
   const isNewer = isOurs && (await git.answer(['merge-base', '--is-ancestor', since, tip])).exitCode === 0;
-  if (isNewer && tip !== since) return sendOn(git, question, { commit, at: tip });
+  if (isNewer && tip !== since) return pushBranchFrom(git, question, { commit, at: tip });
   return (mergesOthers === true && tip !== null ? await tryMerged(git, options, push) : null) ?? first;
 }
 
@@ -256,7 +258,7 @@ async function deleteBranch(
 ): Promise<BranchDeleted> {
   const { url, branchPrefix } = options;
   const ref = `refs/heads/${branch}`;
-  const question = { url, ref, network: networkOf(options) };
+  const question = { url, ref, network: buildNetwork(options) };
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return rejectPush(
       `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever deleted.`,
@@ -301,7 +303,7 @@ async function pushAside(
   { branch, commit, tip, merged }: Aside,
 ): Promise<PushResult> {
   const name = `${branch}-run-${commit.slice(0, 7)}`;
-  const question = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
+  const question = { url: options.url, ref: `refs/heads/${name}`, network: buildNetwork(options) };
   const there = await readRemote(git, question);
   const isFree = there.tip === null && there.defaultBranch !== name;
   const sent = there.tip !== commit && isFree ? await send(git, question, commit) : null;

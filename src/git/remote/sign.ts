@@ -2,9 +2,9 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { refusalOfSigning } from '../../core/refusals/refusal.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { PushResult, SignResult } from '../../ports/remote.ts';
-import { FETCH_ALONE, type Git } from '../git.ts';
-import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
-import { askRemote, networkOf, readRemote, pushRefusalOf, rejectPush, type RemoteOptions } from './ask-remote.ts';
+import { FETCH_REFS_ONLY, type Git } from '../git.ts';
+import { type Commit, readCommits, isSigned, readCommitChain, withObjects } from '../objects.ts';
+import { askRemote, buildNetwork, readRemote, pushRefusalOf, rejectPush, type RemoteOptions } from './ask-remote.ts';
 
 /**
  * Maximum number of commits that are signed for one push. GitHub accepts about 500 requests an hour that create
@@ -61,8 +61,8 @@ export async function signCommits(git: Git, options: RemoteOptions, signing: Sig
 function chainOf(git: Git, { commit, since }: Pick<Signing, 'commit' | 'since'>): Promise<readonly Commit[] | null> {
   return withObjects(git, (objects) =>
     since === null
-      ? commitsOf(objects, [commit])
-      : readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true }),
+      ? readCommits(objects, [commit])
+      : readCommitChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true }),
   );
 }
 
@@ -88,7 +88,11 @@ async function knownOnBranch(
   options: RemoteOptions,
   { branch, before, unsigned }: Signing & { readonly before: ObjectId; readonly unsigned: readonly Commit[] },
 ): Promise<readonly ObjectId[]> {
-  const { tip } = await readRemote(git, { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) });
+  const { tip } = await readRemote(git, {
+    url: options.url,
+    ref: `refs/heads/${branch}`,
+    network: buildNetwork(options),
+  });
   return tip === null ? [] : knownAt(git, options, { tip, before, unsigned });
 }
 
@@ -131,7 +135,7 @@ async function makeAll(
   let last = known.at(-1) ?? null;
   if (rest.length === 0 && last !== null) return last;
   if (signer === null) return { kind: 'refused', refusal: refusalOfSigning('') };
-  const network = networkOf(options);
+  const network = buildNetwork(options);
   const place = unsignedRefOf(branch);
   const push = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--force', url];
   const sent = await askRemote(git, [...push, `${commit}:${place}`], network);
@@ -164,6 +168,6 @@ async function fetchCommit(
   options: RemoteOptions,
   { id, have }: { readonly id: ObjectId; readonly have: ObjectId },
 ): Promise<boolean> {
-  const command = [...FETCH_ALONE, `--negotiation-tip=${have}`, options.url, id];
-  return (await askRemote(git, command, networkOf(options))).exitCode === 0;
+  const command = [...FETCH_REFS_ONLY, `--negotiation-tip=${have}`, options.url, id];
+  return (await askRemote(git, command, buildNetwork(options))).exitCode === 0;
 }

@@ -39,7 +39,7 @@ import { findWorkingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
 import { checkOutTree } from '../../git/checkout/tree/check-out-tree.ts';
-import { findWorkspace, headOf } from '../../git/checkout/workspace.ts';
+import { findWorkspace, readHead } from '../../git/checkout/workspace.ts';
 import { findCheckout } from '../../git/home/person-checkout.ts';
 import { createForge } from '../../github/forge.ts';
 import { rememberSurroundings } from '../../processes/clean-surroundings.ts';
@@ -256,7 +256,7 @@ async function layHead(
   const workspace = await findWorkspace(top, options);
   if ('why' in workspace)
     throw new UserError('configuration', `${top} is not a git checkout: ${completeSentence(workspace.why)}`);
-  const commit = await headOf(workspace);
+  const commit = await readHead(workspace);
   if (commit === null) throw new UserError('configuration', `The repository in ${top} has no commits yet.`);
   const tree = await checkOutTree(
     {

@@ -11,7 +11,7 @@ import { parseFoundStatus, type RunStatus } from '../../core/local/status-docume
 import { conclusionOf } from '../../core/outcome.ts';
 import { policyOfShare } from '../../core/parallel/shares.ts';
 import { UserError } from '../../errors.ts';
-import { ignoreLocally, isPartOf, readPersonCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
+import { ignoreLocally, isOnBranch, readPersonCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { createLogFiles, createTerminalLog } from '../../home/log-files.ts';
@@ -293,10 +293,10 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
   const nothing = { pullRequest: null, workIsLost: false, closedBy: null, renamedTo: null };
   return async ({ remoteHead, last }) => {
     if (remoteHead === null) {
-      const workIsLost = last !== null && !(await isPartOf(git, last.head, base));
+      const workIsLost = last !== null && !(await isOnBranch(git, last.head, base));
       return { ...nothing, start: { kind: 'fresh' }, workIsLost };
     }
-    if (await isPartOf(git, remoteHead, base))
+    if (await isOnBranch(git, remoteHead, base))
       return { ...nothing, start: { kind: 'restart', mergedHead: remoteHead } };
     return { ...nothing, start: { kind: 'continue', remoteHead } };
   };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeNames, encodeNames, placeOf, decodeGitName } from '../../../src/git/names.ts';
+import { decodeNames, encodeNames, locateNamedFile, decodeGitName } from '../../../src/git/names.ts';
 
 describe('names of files', () => {
   test.each<[string, readonly number[], string]>([
@@ -28,7 +28,7 @@ describe('names of files', () => {
 
   test('people and programs get Unicode, the disk its bytes', () => {
     expect(decodeGitName('c\u{DCE9}')).toBe('c\u{FFFD}');
-    expect(placeOf('/top', 'a/b')).toBe('/top/a/b');
-    expect(placeOf('/top', 'c\u{DCE9}')).toEqual(Buffer.from([...Buffer.from('/top/c'), 0xe9]));
+    expect(locateNamedFile('/top', 'a/b')).toBe('/top/a/b');
+    expect(locateNamedFile('/top', 'c\u{DCE9}')).toEqual(Buffer.from([...Buffer.from('/top/c'), 0xe9]));
   });
 });

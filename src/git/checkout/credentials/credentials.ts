@@ -6,7 +6,7 @@ import { joinNames, toOneLine } from '../../../core/text/phrase.ts';
 import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import { createGit, type Git } from '../../git.ts';
-import { readLinked, writeRegular } from '../../regular-files.ts';
+import { readFollowingLinks, writeRegular } from '../../regular-files.ts';
 import type { Workspace } from '../workspace.ts';
 import { findGitConfigs } from './git-configs.ts';
 
@@ -234,13 +234,13 @@ const rewritten = new Map<string, Buffer>();
 async function rewrite(git: Git, path: string): Promise<void> {
   if (!(await stat(path)).isFile()) return;
   const fresh = `${path}.ralph`;
-  const { bytes, mode } = (await readLinked(path)) ?? unreadable(path);
+  const { bytes, mode } = (await readFollowingLinks(path)) ?? unreadable(path);
   const before = bytes.toString('latin1');
   const known = rewritten.get(before);
   await writeRegular(fresh, known ?? bytes, { mode });
   if (known === undefined) {
     await removeFrom(git, fresh, path);
-    rewritten.set(before, ((await readLinked(fresh)) ?? unreadable(fresh)).bytes);
+    rewritten.set(before, ((await readFollowingLinks(fresh)) ?? unreadable(fresh)).bytes);
   }
   await rename(fresh, path);
 }

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { readLinked } from '../../regular-files.ts';
+import { readFollowingLinks } from '../../regular-files.ts';
 import type { Workspace } from '../workspace.ts';
 
 /** Config files of git directories, which may be missing. */
@@ -102,7 +102,7 @@ async function gitDirectoriesAt(place: string): Promise<readonly string[]> {
 }
 
 async function readIfExists(path: string): Promise<string> {
-  return (await readLinked(path))?.bytes.toString() ?? '';
+  return (await readFollowingLinks(path))?.bytes.toString() ?? '';
 }
 
 /** Returns the git directories of submodules, also nested ones. */

@@ -2,8 +2,8 @@ import type { ObjectId } from '../../../core/evidence.ts';
 import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
 import type { KeptAlone, WithheldChange } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
-import { lookAtOf } from '../../inspection/review.ts';
-import { type PathChange, commitsOf, type ObjectReader, writeTreeWith } from '../../objects.ts';
+import { listFilesToLookAt } from '../../inspection/review.ts';
+import { type PathChange, readCommits, type ObjectReader, writeTreeWith } from '../../objects.ts';
 import {
   type Committer,
   commitTree,
@@ -233,7 +233,7 @@ export async function commitMerge(
       commit,
       tree,
       changes: await objects.changesBetween(tip.tree, tree),
-      lookAt: await lookAtOf(
+      lookAt: await listFilesToLookAt(
         objects,
         own.filter(({ path }) => !withheld.has(path)),
         committer.folder,
@@ -316,7 +316,7 @@ async function subjectsOf(
     `^${merge.base}`,
   ]);
   const ids = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
-  return (await commitsOf(objects, ids.slice(0, MAX_MERGE_SUBJECTS))).map(
+  return (await readCommits(objects, ids.slice(0, MAX_MERGE_SUBJECTS))).map(
     ({ message }) => message.split('\n', 1)[0] ?? '',
   );
 }

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../../core/evidence.ts';
 import { isBranchName } from '../../../core/refusals/refusal.ts';
 import type { ComparedPull } from '../../../core/train/train.ts';
 import type { OpenPulls } from '../../../ports/repository.ts';
-import { buildAuthVariables, FETCH_ALONE, type Git, MERGE_ALONE, withBareRepository } from '../../git.ts';
+import { buildAuthVariables, FETCH_REFS_ONLY, type Git, MERGE_ALONE, withBareRepository } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { OpenedCheckout, OpenOptions } from '../lane.ts';
@@ -50,7 +50,7 @@ export async function compareOpenPulls(
     const branches = [base.branch, ...compared.map(({ branch }) => branch)];
     const fetched = await git.answer(
       [
-        ...[...FETCH_ALONE, remote.url],
+        ...[...FETCH_REFS_ONLY, remote.url],
         ...branches.map((branch, at) => `+refs/heads/${branch}:refs/ralph/open/${String(at)}`),
       ],
       { variables: buildAuthVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },

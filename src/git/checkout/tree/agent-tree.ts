@@ -9,7 +9,7 @@ import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
-import { diffTrees, treeOf, writeTreeWith } from '../../objects.ts';
+import { diffTrees, readTreeId, writeTreeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { readConfig, type Workspace } from '../workspace.ts';
 import { createInbox, type Inbox, type TreeRequestOf, type TreeSetup } from './inbox.ts';
@@ -133,8 +133,8 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
    */
   async function isWhole(tree: ObjectId, tip: ObjectId): Promise<boolean> {
     if (tree === indexed) return true;
-    const base = await treeOf(git, tip);
-    if (base === null || (await treeOf(git, tree)) !== tree) return false;
+    const base = await readTreeId(git, tip);
+    if (base === null || (await readTreeId(git, tree)) !== tree) return false;
     indexed = null;
     await rm(quarantine.indexFile, { force: true });
     const made = await diffTrees(git, base, tree)

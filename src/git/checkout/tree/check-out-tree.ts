@@ -12,7 +12,7 @@ import { removeCredentials, type FoundCredentials } from '../credentials/credent
 import { createGit, lastLinesOfError, type Git } from '../../git.ts';
 import { isLoopState, LOOP_STATE } from '../../inspection/protected-paths.ts';
 import { encodeNames } from '../../names.ts';
-import { readLinked, writeRegular } from '../../regular-files.ts';
+import { readFollowingLinks, writeRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
 import { mapPathToCopy, type MovedFolder } from '../../../core/clean-clone/searched-upward.ts';
 import { movePaths } from '../moved-paths.ts';
@@ -84,7 +84,7 @@ export async function checkOutTree(options: TreeOptions, wanted: CommitToCheckOu
   const tip = wanted.base === null ? null : `refs/remotes/origin/${wanted.base.branch}`;
   const theirs = (await refsOf(workspace)).filter(({ name }) => name !== own && name !== tip);
   const ofBase = wanted.base === null || tip === null ? [] : [{ id: wanted.base.commit, name: tip, target: '' }];
-  const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
+  const shallow = (await readFollowingLinks(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
   const git = await checkOutCommit({ ...wanted, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
   // Both folders may contain the git directories of submodules, so look in both.
   for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
@@ -219,7 +219,7 @@ async function joinSubmodules(
   const git = createGit({ folder: '/', env });
   for (const path of paths) {
     const [, named] =
-      /^gitdir:\s*(.+?)\s*$/m.exec((await readLinked(join(from, path, '.git')))?.bytes.toString() ?? '') ?? [];
+      /^gitdir:\s*(.+?)\s*$/m.exec((await readFollowingLinks(join(from, path, '.git')))?.bytes.toString() ?? '') ?? [];
     if (named === undefined) continue;
     const [top, folder] = [join(to, path), mapPathToCopy(resolve(from, path, named), moves)];
     await writeRegular(join(top, '.git'), `gitdir: ${relative(top, folder)}\n`);

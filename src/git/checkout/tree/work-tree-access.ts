@@ -12,12 +12,12 @@ import {
 import { UserError } from '../../../errors.ts';
 import { lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
-import { diffTrees, treeOf, writeTreeWith } from '../../objects.ts';
+import { diffTrees, readTreeId, writeTreeWith } from '../../objects.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { PrivateRepository } from '../private-repository.ts';
-import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
+import { readHead, setHeadAndIndex, type Workspace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
-import { type BesideOptions, type BesideQuestion, findBeside, patchOf } from './differences/beside.ts';
+import { type BesideOptions, type BesideQuestion, findBeside, createBesidePatch } from './differences/beside.ts';
 import {
   listIgnoredPaths,
   listNotePlaces,
@@ -147,14 +147,14 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
    * Returns the agent's HEAD once its commits are here, or null if they cannot be read and only the content is used.
    */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
-    const head = await headOf(workspace);
+    const head = await readHead(workspace);
     if (head === null || head === tip) return head;
     return (await exchange.take({ head, known: tip })) ? head : null;
   }
 
   async function readOnce(tip: ObjectId, tolerated: readonly ToleratedChange[], wanted: ReadPart): Promise<ReadTree> {
     const taken = takenHead(tip);
-    const reading = { tolerated, tracked: await treeOf(own.git, tip), taken };
+    const reading = { tolerated, tracked: await readTreeId(own.git, tip), taken };
     const [head, content, found] = await Promise.all([
       taken,
       readWorkTree(own, workspace, reading),
@@ -194,7 +194,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
       return (await bringLeftFiles(found, tip, tolerated)) ? await readOnce(tip, tolerated, wanted) : found;
     },
 
-    patchOf: (question) => patchOf(beside, question),
+    patchOf: (question) => createBesidePatch(beside, question),
 
     withoutNotes: (tree) => withoutNotesOf({ workspace, repository: own, folder }, tree),
 
@@ -245,7 +245,7 @@ async function withoutNotesOf(
 }
 
 /** Returns the content as it is committed, and the tree from which evidence is taken. */
-export function contentOf(
+export function selectContent(
   { tree, substitutes }: Pick<ReadTree, 'tree' | 'substitutes'>,
   evidence: ObjectId,
 ): WorkTreeContent {

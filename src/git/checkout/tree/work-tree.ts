@@ -6,7 +6,7 @@ import type { ObjectId } from '../../../core/evidence.ts';
 import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
 import { MAX_IGNORED_PATHS, type Substitute } from '../../../core/work-tree/answers.ts';
-import { placeOf } from '../../names.ts';
+import { locateNamedFile } from '../../names.ts';
 import { diffTrees, formatIndexLine, type PathChange } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
@@ -221,11 +221,11 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly PathCh
   const folders = new Set(changes.flatMap(({ path }) => foldersAbove(path)));
   // Work from the outside in, because entries of a closed folder cannot even be looked at.
   for (const folder of [...folders].sort()) {
-    const stats = await lstat(placeOf(top, folder)).catch(() => null);
-    if (stats?.isDirectory()) await chmod(placeOf(top, folder), stats.mode | 0o700).catch(() => undefined);
+    const stats = await lstat(locateNamedFile(top, folder)).catch(() => null);
+    if (stats?.isDirectory()) await chmod(locateNamedFile(top, folder), stats.mode | 0o700).catch(() => undefined);
   }
   for (const { path, oldId, newMode } of changes) {
-    const place = placeOf(top, path);
+    const place = locateNamedFile(top, path);
     const stats = await lstat(place).catch(() => null);
     if (stats === null) continue;
     const isSpecial = !stats.isFile() && !stats.isSymbolicLink() && !stats.isDirectory();
@@ -233,7 +233,8 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly PathCh
     if (!isSpecial && !isInWay && oldId !== null) continue;
     await removeTree(place).catch(() => undefined);
     // Remove folders that become empty, as git does.
-    for (const folder of foldersAbove(path).toReversed()) await rmdir(placeOf(top, folder)).catch(() => undefined);
+    for (const folder of foldersAbove(path).toReversed())
+      await rmdir(locateNamedFile(top, folder)).catch(() => undefined);
   }
 }
 
@@ -293,13 +294,13 @@ type Entry =
   | { readonly kind: 'removed'; readonly path: string };
 
 async function entryFor(top: string, path: string): Promise<Entry> {
-  const full = placeOf(top, path);
+  const full = locateNamedFile(top, path);
   const stats = await lstat(full).catch(() => null);
   if (!stats) return { kind: 'content', path };
   if (stats.isDirectory()) {
     // This is either a repository inside the repository, or a folder that replaced a file and whose own files are
     // listed separately.
-    const nested = await stat(placeOf(top, `${path}/.git`)).catch(() => null);
+    const nested = await stat(locateNamedFile(top, `${path}/.git`)).catch(() => null);
     return nested ? { kind: 'repository', path, substitute: { is: 'repository' } } : { kind: 'removed', path };
   }
   if (stats.isSymbolicLink()) return { kind: 'content', path };
@@ -324,9 +325,11 @@ async function entryFor(top: string, path: string): Promise<Entry> {
 
 /** Returns a note for a path that git refused, or null if the file is gone or is behind a link. */
 async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, { kind: 'note' }> | null> {
-  const above = await Promise.all(foldersAbove(path).map((folder) => lstat(placeOf(top, folder)).catch(() => null)));
+  const above = await Promise.all(
+    foldersAbove(path).map((folder) => lstat(locateNamedFile(top, folder)).catch(() => null)),
+  );
   if (above.some((folder) => folder?.isDirectory() !== true)) return null;
-  const stats = await lstat(placeOf(top, path)).catch(() => null);
+  const stats = await lstat(locateNamedFile(top, path)).catch(() => null);
   if (stats?.isFile() !== true) return null;
   const note = `refused by git, ${stats.size} bytes, changed at ${stats.mtimeMs}`;
   return { kind: 'note', path, substitute: { is: 'refused' }, note };

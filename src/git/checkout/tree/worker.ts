@@ -18,7 +18,7 @@ import {
 import { messageOf, UserError } from '../../../errors.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
 import { lastLinesOfError } from '../../git.ts';
-import { treeOf } from '../../objects.ts';
+import { readTreeId } from '../../objects.ts';
 import {
   createOwnRepository,
   createUncheckedRepository,
@@ -203,7 +203,7 @@ async function read(
   const own = head === null || head === tip ? null : head;
   const known = [tip, `${tip}^{tree}`];
   const trees = await existing(outbox, has);
-  const isKnown = trees.includes(tree) || (await treeOf(outbox.own.git, tip)) === tree;
+  const isKnown = trees.includes(tree) || (await readTreeId(outbox.own.git, tip)) === tree;
   return {
     kind: 'read',
     head,

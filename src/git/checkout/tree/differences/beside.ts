@@ -7,7 +7,7 @@ import { diffTrees } from '../../../objects.ts';
 import { removePipes } from '../../../pipes.ts';
 import { readRegular } from '../../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
-import { refOf, type Workspace } from '../../workspace.ts';
+import { readRef, type Workspace } from '../../workspace.ts';
 import { listModules } from '../../credentials/git-configs.ts';
 import { plainReading, readWorkTree } from '../work-tree.ts';
 import type { ToleratedChange } from './tolerated-changes.ts';
@@ -116,7 +116,7 @@ async function workTreesOf(
     const place = await placeOfTree(join(folder, name));
     if (place === null) continue;
     const id = await storeWorkTree(options, place, tolerated).catch(() => null);
-    const head = await refOf(options.workspace, `worktrees/${name}/HEAD`);
+    const head = await readRef(options.workspace, `worktrees/${name}/HEAD`);
     if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
   }
   const { top, commonFolder } = options.workspace;
@@ -207,7 +207,10 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
  * Returns the changes that the work would make to the work tree, or null if the work tree already has them or the work
  * cannot be read.
  */
-export async function patchOf(options: BesideOptions, { item, known, now }: BesideQuestion): Promise<string | null> {
+export async function createBesidePatch(
+  options: BesideOptions,
+  { item, known, now }: BesideQuestion,
+): Promise<string | null> {
   const repository = await besideRepository(options, options.workspace.top);
   const { git } = repository;
   const isTree = item.is === 'work-tree' || item.is === 'submodule';

@@ -83,7 +83,7 @@ export async function writeToleratedToIndex(
 /**
  * Returns the changes without tolerated ones, which an agent's `git add` may have put into its commits.
  */
-export function withoutTolerated(
+export function excludeTolerated(
   changes: readonly PathChange[],
   list: readonly ToleratedChange[],
 ): readonly PathChange[] {
