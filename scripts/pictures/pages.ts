@@ -2,7 +2,7 @@ import { DASHBOARD_TITLE } from '../../src/report/pages/dashboard.ts';
 import { renderClosingBlock } from '../../src/report/pages/progress.ts';
 import { renderSummary } from '../../src/report/pages/summary.ts';
 import type { Project } from '../../test/loop/stage/project.ts';
-import { laneOf } from '../../src/report/facts.ts';
+import { selectLaneReport } from '../../src/report/facts.ts';
 import type { PlayedScene, Scene } from './play.ts';
 
 /** A page that a person opens in the browser. */
@@ -45,7 +45,7 @@ function threads(issue: number, { project, report }: Pick<PlayedScene, 'project'
     [forge.comments, forge.notifications].flatMap((threads) =>
       [...(threads.get(number)?.values() ?? [])].map((markdown) => ({ by: BOT, markdown })),
     );
-  const pull = forge.pulls.find(({ number }) => number === laneOf(report)?.pullRequest?.number);
+  const pull = forge.pulls.find(({ number }) => number === selectLaneReport(report)?.pullRequest?.number);
   const asked = forge.issues.get(issue);
   return [
     ...(pull === undefined

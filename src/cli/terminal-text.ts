@@ -1,5 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { createPiece, widthOf } from './monitor/view/columns.ts';
+import { createPiece, measureWidth } from './monitor/view/columns.ts';
 
 /** Returns true if the standard output shows colours. NO_COLOR and a dumb terminal turn them off. */
 export function hasColours({ NO_COLOR, TERM }: NodeJS.ProcessEnv): boolean {
@@ -47,7 +47,7 @@ function hangOf(line: string, columns: number): number {
 }
 
 function columnsOf(text: string): number {
-  return widthOf([createPiece(stripVTControlCharacters(text))]);
+  return measureWidth([createPiece(stripVTControlCharacters(text))]);
 }
 
 const MARKS = { '✓': 'green', '⚠': 'yellow', '✗': 'red' } as const;

@@ -15,7 +15,7 @@ import { describeOutcome, renderHeadline } from '../report/sentences/outcome-tex
 import { buildOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { createLanelessReport, type RunReport } from '../handover/report.ts';
-import { laneOf } from '../report/facts.ts';
+import { selectLaneReport } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../report/pages/together.ts';
 import type { ParallelEnd } from '../handover/together.ts';
@@ -253,7 +253,7 @@ export async function runMain(): Promise<void> {
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
     // Post publishes a cancelled run's work, and then shows a more complete summary.
-    if (report.outcome.kind !== 'cancelled' || laneOf(report) === null) showSummary(renderSummary(end));
+    if (report.outcome.kind !== 'cancelled' || selectLaneReport(report) === null) showSummary(renderSummary(end));
     log.info(renderClosingBlock(end));
     const { what } = describeOutcome(end);
     if (failed)

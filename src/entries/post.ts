@@ -21,7 +21,7 @@ import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.t
 import { digestSteering } from '../runner/steering.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../run/run-record.ts';
 import { describeRemains } from '../core/isolation/sandbox-record.ts';
-import { namesOf, completeSentence } from '../core/text/phrase.ts';
+import { listFirstNames, completeSentence } from '../core/text/phrase.ts';
 
 /**
  * Maximum time for the post step: GitHub gives a cancelled job five minutes in total, of which other actions' post
@@ -78,7 +78,7 @@ export async function runPost(): Promise<void> {
       return null;
     });
     if (left !== null && left.processes.length > 0)
-      log.error(`Processes of the agent still run: ${namesOf(left.processes)}. Restart the runner.`);
+      log.error(`Processes of the agent still run: ${listFirstNames(left.processes)}. Restart the runner.`);
     else if (left !== null) {
       const remains = describeRemains(left);
       if (remains !== null) log.warning(remains);

@@ -3,7 +3,7 @@ import { UserError } from '../errors.ts';
 import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { withNamedWait } from '../ports/waits.ts';
-import { explainError, type RequestFacts, type RequestPurpose, statusOf } from './errors.ts';
+import { explainError, type RequestFacts, type RequestPurpose, readHttpStatus } from './errors.ts';
 import { parseGraphqlAnswer, isServerFailure, isTooLarge } from './graphql/errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
@@ -275,7 +275,7 @@ export function createAccountLookups({ ask }: Client): AccountMethods {
           const { data } = await octokit.rest.users.getByUsername({ username: login });
           return toAccount({ __typename: data.type, login: data.login, databaseId: data.id });
         } catch (error) {
-          if (statusOf(error) === 404) return null;
+          if (readHttpStatus(error) === 404) return null;
           throw error;
         }
       }),
@@ -291,7 +291,7 @@ export function createAccountLookups({ ask }: Client): AccountMethods {
             permissions.find((known) => known === role) ?? permissions.find((known) => known === permission) ?? 'none'
           );
         } catch (error) {
-          if (statusOf(error) === 404) return 'none';
+          if (readHttpStatus(error) === 404) return 'none';
           throw error;
         }
       }),

@@ -2,7 +2,7 @@ import { listNeedsIn, type Need } from '../core/people/notifications.ts';
 import type { ForgeAdapter } from '../ports/forge.ts';
 import { fitBody } from './pull-requests.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
-import { statusOf } from './errors.ts';
+import { readHttpStatus } from './errors.ts';
 import {
   commentKeyOf,
   createCommentSearch,
@@ -215,7 +215,7 @@ function unlessAllMissing(error: unknown): void {
 
 /** Ignores the error for a deleted comment, which somebody deleted on purpose. */
 function unlessDeleted(error: unknown): undefined {
-  if (statusOf(error) !== 404) throw error;
+  if (readHttpStatus(error) !== 404) throw error;
 }
 
 /**
@@ -250,7 +250,7 @@ async function tryUpdate(
     });
     return { ...current, body, writtenAt: Number.POSITIVE_INFINITY };
   } catch (error) {
-    if (statusOf(error) === 404) return null;
+    if (readHttpStatus(error) === 404) return null;
     throw error;
   }
 }

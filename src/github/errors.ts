@@ -45,7 +45,7 @@ export function explainError(error: unknown, purpose: RequestPurpose, situation:
 }
 
 /** Returns GitHub's HTTP status for a request that it refused, or null if there was no answer. */
-export function statusOf(error: unknown): number | null {
+export function readHttpStatus(error: unknown): number | null {
   return refusalOf(error)?.status ?? null;
 }
 

@@ -13,7 +13,7 @@ import {
 } from './client.ts';
 import { createDashboardMethods } from './dashboard.ts';
 import { createCommentMethods } from './comments.ts';
-import { isGoneError, statusOf } from './errors.ts';
+import { isGoneError, readHttpStatus } from './errors.ts';
 import { createFeedbackMethods } from './feedback/feedback.ts';
 import { askAboutIssues, createHistoryMethods, type IssueQuestion } from './histories.ts';
 import { createIssueMethods, createLabelMethods, isOfRepository, repositoryOfIssue } from './issues.ts';
@@ -141,7 +141,7 @@ function createDependencies(client: Client, log: Log): DependencyMethods {
             found.push(...(await list()).map((answer) => toDependency(answer, at)));
           } catch (error) {
             if (!isGoneError(error)) throw error;
-            if (statusOf(error) === 404) reportOnce(number);
+            if (readHttpStatus(error) === 404) reportOnce(number);
           }
         }
         return found;
@@ -202,7 +202,7 @@ function createCaches(
             if (await tryDelete(octokit, { ...at, cache_id: id })) deleted += 1;
           }
         } catch (error) {
-          isRefused = [403, 404].includes(statusOf(error) ?? 0);
+          isRefused = [403, 404].includes(readHttpStatus(error) ?? 0);
           throw error;
         }
       });
@@ -249,7 +249,7 @@ async function tryDelete(
     await octokit.rest.actions.deleteActionsCacheById({ ...cache, request: { retries: 0 } });
     return true;
   } catch (error) {
-    if (statusOf(error) === 404) return false;
+    if (readHttpStatus(error) === 404) return false;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import type { Log } from '../ports/machine.ts';
 import { gatherCalls } from '../ports/gathered-calls.ts';
 import { limitIssueSearch } from '../core/tasks/issue-query.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
-import { isGoneError, isInvalid, statusOf } from './errors.ts';
+import { isGoneError, isInvalid, readHttpStatus } from './errors.ts';
 import { writeAllOrEach, type KnownNodes, type WriteOnIssue } from './wishes/issue-writes.ts';
 
 type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabels'>;
@@ -337,7 +337,7 @@ async function tryRemove(
   try {
     await octokit.rest.issues.removeLabel({ ...label });
   } catch (error) {
-    if (statusOf(error) !== 404) throw error;
+    if (readHttpStatus(error) !== 404) throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { cutText } from '../core/text/phrase.ts';
 import type { ForgeAdapter, PullRequest } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
-import { isInvalid, statusOf } from './errors.ts';
+import { isInvalid, readHttpStatus } from './errors.ts';
 import { makeDraft, markReady } from './feedback/pull-request-now.ts';
 import { writeAllOrEach } from './wishes/issue-writes.ts';
 
@@ -69,7 +69,7 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
           const { data } = await octokit.rest.pulls.get({ ...at, pull_number: number });
           return { branch: data.head.ref, fromFork: !isOwnBranch(data) };
         } catch (error) {
-          if (statusOf(error) === 404) return null;
+          if (readHttpStatus(error) === 404) return null;
           throw error;
         }
       }),

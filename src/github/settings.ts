@@ -7,7 +7,7 @@ import {
 import { textOf as textOfError, UserError } from '../errors.ts';
 import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
-import { statusOf } from './errors.ts';
+import { readHttpStatus } from './errors.ts';
 
 type BranchName = RepositoryName & { readonly branch: string };
 
@@ -96,7 +96,7 @@ async function tryAsking<T>(
 
 /** Returns true if GitHub hides something from the token. A rate limit also has status 403, but hides nothing. */
 function isForbidden(error: unknown): boolean {
-  const status = statusOf(error);
+  const status = readHttpStatus(error);
   return (
     status === 404 ||
     (status === 403 && error instanceof Error && /not accessible|admin|permission|access/i.test(error.message))
@@ -122,7 +122,7 @@ async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
 
 /** Returns true if something does not exist, as opposed to being hidden from this token. */
 function isAbsent(error: unknown): boolean {
-  return statusOf(error) === 404 && !/not accessible/i.test(textOfError(error));
+  return readHttpStatus(error) === 404 && !/not accessible/i.test(textOfError(error));
 }
 
 /** Returns the names of branches that share their first part with one of these branches. */
@@ -169,7 +169,7 @@ async function protectionOf({ rest }: Octokit, branch: BranchName): Promise<read
     ];
   } catch (error) {
     const words = textOfError(error);
-    if (statusOf(error) !== 404) throw error;
+    if (readHttpStatus(error) !== 404) throw error;
     if (/branch not protected/i.test(words)) return [];
     if (/branch not found/i.test(words)) return null;
     throw error;

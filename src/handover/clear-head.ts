@@ -51,7 +51,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead
   if (standing.isDraft && approvedBy.length > 0)
     return {
       kind: 'clear',
-      feedback: withOvertaken(feedback, { approvedBy, autoMerge: false, queued: false }, deps.clock.now()),
+      feedback: recordOvertakenHold(feedback, { approvedBy, autoMerge: false, queued: false }, deps.clock.now()),
     };
   if (deps.config.draft && !standing.isDraft && hasNewWork(work) && !isForReview(work.outcome))
     await tryToMakeDraft(deps, number);
@@ -62,7 +62,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead
  * Remembers that new commits overtake people's decisions (`hold`). Its `at` is the instant at which auto-merge was last
  * ended.
  */
-export function withOvertaken(feedback: Feedback, hold: Hold, now: number): Feedback {
+export function recordOvertakenHold(feedback: Feedback, hold: Hold, now: number): Feedback {
   const { overtaken: known } = feedback;
   const isArmed = hold.autoMerge || hold.queued;
   const wasApproved = hold.approvedBy.length > 0 || (known !== null && known.wasApproved !== false);
@@ -85,7 +85,7 @@ async function freeHeldHead(
   log.warning(
     `Pull request #${String(number)} was approved or set to be merged while this run worked. It is a draft again, and auto-merge is off, so that the new commits are reviewed.`,
   );
-  return { kind: 'clear', feedback: withOvertaken(state.feedback, hold, clock.now()) };
+  return { kind: 'clear', feedback: recordOvertakenHold(state.feedback, hold, clock.now()) };
 }
 
 function hasNewWork({ journal }: Work): boolean {

@@ -365,7 +365,7 @@ export interface Proposal {
  * Returns a lane's state in its stored form at any moment of a run, without copies of other lanes' data. `transcript`
  * is the one that is stored next to it.
  */
-export function documentOf(
+export function serializeLaneState(
   state: LaneState,
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
 ): string {

@@ -22,7 +22,7 @@ import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead, outcomeOfHeldHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
-import { documentOf, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
+import { serializeLaneState, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
 import { judgeUnverifiedMerge } from '../handover/unverified-head.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
@@ -240,7 +240,7 @@ export function buildKilledDocument(
   };
   const ended = endRun(finished, { kind: 'cancelled', reason: 'killed' }, head, now);
   const pullRequest = lane.pullRequest === null ? null : { number: lane.pullRequest.number, url: lane.pullRequest.url };
-  return documentOf(recordPublished(ended, { head, pullRequest, branch: lane.branch }), {
+  return serializeLaneState(recordPublished(ended, { head, pullRequest, branch: lane.branch }), {
     transcript: findPreviousTranscript(stateBefore, ended),
     redact: deps.redact,
   });

@@ -13,7 +13,7 @@ import {
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-report.ts';
-import { cutText, namesOf, toOneLine, completeSentence } from '../core/text/phrase.ts';
+import { cutText, listFirstNames, toOneLine, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
@@ -64,7 +64,7 @@ export async function verifyHere(deps: LoopDeps, work: Work): Promise<VerifyRun>
 
 async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
   const left = await repository.putBack();
-  if (left.length > 0) log.info(`verify changed ${namesOf(left.map(redact))}; put back as it was.`);
+  if (left.length > 0) log.info(`verify changed ${listFirstNames(left.map(redact))}; put back as it was.`);
 }
 
 /**

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { Folder } from '../core/folder.ts';
-import { namesOf } from '../core/text/phrase.ts';
+import { listFirstNames } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
 import type { CommandRunner } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
@@ -301,7 +301,7 @@ function assertNoneLeft(left: readonly string[]): void {
   if (left.length > 0)
     throw new UserError(
       'infrastructure',
-      `Processes of the agent cannot be ended: ${namesOf(left)}. Work finished before that is published. Restart the runner.`,
+      `Processes of the agent cannot be ended: ${listFirstNames(left)}. Work finished before that is published. Restart the runner.`,
     );
 }
 

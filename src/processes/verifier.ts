@@ -4,7 +4,7 @@ import type { Verification } from '../core/evidence.ts';
 import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
-import { namesOf } from '../core/text/phrase.ts';
+import { listFirstNames } from '../core/text/phrase.ts';
 import { toLogLine } from './log-line.ts';
 import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings, TAIL_BYTES } from './run-program.ts';
 
@@ -26,7 +26,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { environment, hidden, remove } = await options.clean.prepareFor(folder);
       if (hidden.length > 0)
         options.log.warning(
-          `In the clean clone, verify runs without the files that were added or changed in the folders above since the run began, because build tools read settings there: ${toLogLine(namesOf(hidden), 1000)}.`,
+          `In the clean clone, verify runs without the files that were added or changed in the folders above since the run began, because build tools read settings there: ${toLogLine(listFirstNames(hidden), 1000)}.`,
         );
       try {
         return await runCommands({ ...options, workFolder: folder, environment }, call);

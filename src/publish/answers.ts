@@ -14,12 +14,12 @@ import type { WorkedReport } from '../handover/report.ts';
 import type { WishResult } from '../ports/forge.ts';
 import { listDoneTasks } from '../report/facts.ts';
 import { renderFeedbackAnswer } from '../report/pages/answer.ts';
-import { WORKS_AGAIN } from '../report/pages/notification.ts';
+import { SETTLED_BY_WORKING } from '../report/pages/notification.ts';
 import {
   APPROVAL_MARKER,
   APPROVED_SINCE,
   REFUSAL_MARKER,
-  REFUSED_BEFORE,
+  NO_LONGER_REFUSED,
   renderStatusComment,
   STATUS_MARKER,
 } from '../report/pages/status-comment.ts';
@@ -245,10 +245,14 @@ async function correctOlder(
     taskId === null ? [] : [formatNeedsMarker([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
   // A run without a stored state may have announced these needs, so search for the comments by their markers.
   for (const need of listResolvedNeeds(worked))
-    await forge.amendComment(thread, formatNeedsMarker([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
+    await forge.amendComment(thread, formatNeedsMarker([need]), {
+      body: SETTLED_BY_WORKING,
+      writtenBefore,
+      closing: true,
+    });
   for (const marker of approved)
     await forge.amendComment(thread, marker, { body: APPROVED_SINCE, writtenBefore, closing: true });
-  await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
+  await forge.amendComment(thread, REFUSAL_MARKER, { body: NO_LONGER_REFUSED, writtenBefore, closing: false });
 }
 
 /**

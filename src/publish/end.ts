@@ -11,12 +11,12 @@ import { type Intake, createUntouchedWork, type Over, type Work } from '../hando
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { renderFeedbackSection, countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
-import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
+import { renderSettled, SETTLED_BY_WORKING } from '../report/pages/notification.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import {
   ANSWER_MARKER,
   APPROVAL_MARKER,
-  APPROVED_AGAIN,
+  NO_LONGER_WAITS,
   type CurrentActivity,
   NOT_ASKED_FOR,
   REFUSAL_MARKER,
@@ -84,7 +84,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     (error: unknown) => [`The answer could not be written: ${completeSentence(textOf(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
-  await settleOver(deps, intake.over);
+  await settleClosedThread(deps, intake.over);
   await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
@@ -110,13 +110,13 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
  * Settles notifications about a closed issue or pull request at once, without waiting for the lane's next run, which
  * only removes them from the state.
  */
-export async function settleOver({ forge, redact, clock }: PublishDeps, over: Over | null): Promise<void> {
+export async function settleClosedThread({ forge, redact, clock }: PublishDeps, over: Over | null): Promise<void> {
   if (over === null) return;
   const { thread, needs, why } = over;
   const [about = ''] = needs.map((need) => need.about);
   await forge.settleNotifications(thread, { needs, words: redact(renderSettled([{ notification: { about }, why }])) });
   await forge.amendComment(thread, APPROVAL_MARKER, {
-    body: why === 'approved' ? APPROVED_AGAIN : NOT_ASKED_FOR,
+    body: why === 'approved' ? NO_LONGER_WAITS : NOT_ASKED_FOR,
     writtenBefore: clock.now(),
     closing: true,
   });
@@ -126,7 +126,7 @@ export async function settleOver({ forge, redact, clock }: PublishDeps, over: Ov
 async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIntake): Promise<void> {
   if (outcome.kind === 'failed' || answer === null || answer.thread === null) return;
   await deps.forge.amendComment(answer.thread, formatNeedsMarker([{ kind: 'configuration', about: EVERY_RUN }]), {
-    body: WORKS_AGAIN,
+    body: SETTLED_BY_WORKING,
     writtenBefore: deps.clock.now(),
     closing: true,
   });

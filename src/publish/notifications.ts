@@ -24,7 +24,7 @@ import type { Work } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { PullRequest, WishResult } from '../ports/forge.ts';
 import {
-  ANOTHER_REASON,
+  SETTLED_BY_ANOTHER_REASON,
   type NotificationText,
   renderNotification,
   renderSettled,
@@ -267,7 +267,11 @@ async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnc
   if (before === null || thread === null) return;
   if (comparableReason(before) === comparableReason(textOnce(deps, notification))) return;
   const writtenBefore = clock.now() - DAY_MS;
-  await forge.amendComment(thread, formatNeedsMarker(needs), { body: ANOTHER_REASON, writtenBefore, closing: true });
+  await forge.amendComment(thread, formatNeedsMarker(needs), {
+    body: SETTLED_BY_ANOTHER_REASON,
+    writtenBefore,
+    closing: true,
+  });
   await announce(deps, notification, true);
 }
 

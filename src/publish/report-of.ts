@@ -26,7 +26,7 @@ import type {
   WorkedReport,
 } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import { factsOf, createGateReport, type ReportFrame, settingOfRun } from '../report/at-gate.ts';
+import { buildRunFacts, createGateReport, type ReportFrame, settingOfRun } from '../report/at-gate.ts';
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
 import { describeUnfinishedCalls } from '../report/sentences/spend.ts';
 
@@ -45,7 +45,7 @@ export function reportOfWork(
 ): WorkedReport {
   const used = sumUsage(work);
   const report = {
-    ...factsOf(frame, work.outcome, work.startedAt),
+    ...buildRunFacts(frame, work.outcome, work.startedAt),
     ...settingOfRun(frame, work.lane.id, {
       warnings: [...work.notes.warnings, ...work.warnings, ...describeUnfinishedCalls(used.unfinished)],
       found: work.notes.found,
@@ -123,7 +123,7 @@ export function reportOfEnd(
   if (state === null)
     return { ...createGateReport(frame, { outcome, lane: lane?.id ?? QUEUE, notes, startedAt }), findings };
   const report = {
-    ...factsOf(frame, outcome, startedAt),
+    ...buildRunFacts(frame, outcome, startedAt),
     ...settingOfRun(frame, lane?.id ?? state.lane, notes),
     ...laneFactsOf(frame, { state, tasks, notes }),
     lane: lane?.id ?? state.lane,

@@ -19,7 +19,7 @@ import { toIssueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../co
 import { issueOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { documentOf, type Intake } from '../handover/intake.ts';
+import { serializeLaneState, type Intake } from '../handover/intake.ts';
 import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
@@ -206,7 +206,7 @@ async function remember(
 ): Promise<void> {
   const now = clock.now();
   const document = (newest: number): string =>
-    documentOf({ ...state, sequence: newest, savedAt: now }, { transcript, redact });
+    serializeLaneState({ ...state, sequence: newest, savedAt: now }, { transcript, redact });
   const advanced = advanceInSnapshot({ lane, after: sequence, document, holder: leaseOf(run, now) });
   await store.update((snapshot) => {
     const kept = advanced(snapshot);

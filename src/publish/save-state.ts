@@ -9,7 +9,7 @@ import { rememberPullsToo } from '../core/snapshot/stored-pull.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { documentOf, findPreviousTranscript, type Work } from '../handover/intake.ts';
+import { serializeLaneState, findPreviousTranscript, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
 import { publishedPullOf } from '../handover/published-pull.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
@@ -43,7 +43,10 @@ export async function saveStateFirst(deps: PublishDeps, work: Work, end: Publish
       lane: lane.id,
       after: state.sequence,
       document: (sequence) =>
-        documentOf(endedState(deps, work, { ...end, outcome: KILLED, sequence }), { transcript, redact: deps.redact }),
+        serializeLaneState(endedState(deps, work, { ...end, outcome: KILLED, sequence }), {
+          transcript,
+          redact: deps.redact,
+        }),
       holder: leaseOf(deps, deps.clock.now()),
     }),
   );
@@ -92,7 +95,7 @@ export async function saveState(
   const state = endedState(deps, work, { ...end, sequence });
   const transcript = await exportSessions(deps, state);
   const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
-  const document = documentOf(state, { transcript: named, redact: deps.redact });
+  const document = serializeLaneState(state, { transcript: named, redact: deps.redact });
   const now = deps.clock.now();
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const copy = { lane: work.lane.id, sequence, document };

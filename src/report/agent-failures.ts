@@ -1,7 +1,7 @@
 import { type CallFailure, describeFailure } from '../core/analysis/failure-words.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { RunReport } from '../handover/report.ts';
-import { iterationsOf, laneOf } from './facts.ts';
+import { listIterations, selectLaneReport } from './facts.ts';
 import { formatCount } from './format.ts';
 
 /**
@@ -9,9 +9,9 @@ import { formatCount } from './format.ts';
  * `backticks`; null when no call failed.
  */
 export function describeLastFailure(report: RunReport): string | null {
-  const last = iterationsOf(report).findLast(({ verdict }) => verdict.agentFailed);
+  const last = listIterations(report).findLast(({ verdict }) => verdict.agentFailed);
   if (last !== undefined) return quoteAgentFailure(last);
-  const failure = laneOf(report)?.failure ?? null;
+  const failure = selectLaneReport(report)?.failure ?? null;
   return failure === null ? null : quoteFailure(failure);
 }
 
@@ -30,7 +30,7 @@ export function warnOfFailedCalls(report: RunReport): readonly string[] {
   const { outcome } = report;
   if (outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error' && outcome.tripped === 'this-run')
     return [];
-  const failed = iterationsOf(report).filter(({ verdict }) => verdict.agentFailed);
+  const failed = listIterations(report).filter(({ verdict }) => verdict.agentFailed);
   const last = failed.at(-1);
   if (last === undefined) return [];
   const where = failed.length === 1 ? `Iteration ${String(last.iteration)}` : formatCount(failed.length, 'iteration');

@@ -23,7 +23,7 @@ export function createGateReport(
   },
 ): ReportAtGate {
   const { outcome, lane, notes, startedAt } = end;
-  const report = { ...factsOf(frame, outcome, startedAt), ...settingOfRun(frame, lane, notes) };
+  const report = { ...buildRunFacts(frame, outcome, startedAt), ...settingOfRun(frame, lane, notes) };
   return { ...mapTexts(report, frame.redact), findings: [], kind: 'at-gate' };
 }
 
@@ -50,7 +50,7 @@ export function settingOfRun(
 }
 
 /** Returns the facts of a run that ends now. */
-export function factsOf({ context, now }: ReportFrame, outcome: Outcome, startedAt: number): RunFacts {
+export function buildRunFacts({ context, now }: ReportFrame, outcome: Outcome, startedAt: number): RunFacts {
   const { owner, repo } = context.repository;
   return {
     outcome,

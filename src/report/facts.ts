@@ -17,43 +17,43 @@ import type {
 // results may be empty.
 
 /** Returns the settings of the run, or null if it ended before it knew them. */
-export function settingOf(report: RunReport): ReportSetting | null {
+export function selectReportSetting(report: RunReport): ReportSetting | null {
   return report.kind === 'without-lane' ? null : report;
 }
 
 /** Returns the report if its run had a lane, otherwise null. */
-export function laneOf(report: RunReport): LaneReport | null {
+export function selectLaneReport(report: RunReport): LaneReport | null {
   return report.kind === 'without-lane' || report.kind === 'at-gate' ? null : report;
 }
 
 /** Returns the report if its run worked, otherwise null. */
-export function workOf(report: RunReport): WorkedReport | null {
+export function selectWorkedReport(report: RunReport): WorkedReport | null {
   return report.kind === 'worked' ? report : null;
 }
 
 /** Returns the warnings about the settings; empty before the settings are known. */
-export function warningsOf(report: RunReport): readonly string[] {
-  return settingOf(report)?.warnings ?? [];
+export function listSettingWarnings(report: RunReport): readonly string[] {
+  return selectReportSetting(report)?.warnings ?? [];
 }
 
 /** Returns the findings of `doctor`; empty if nobody asked for them. */
-export function findingsOf(report: RunReport): readonly Finding[] {
+export function listFindings(report: RunReport): readonly Finding[] {
   return report.kind === 'at-gate' || report.kind === 'ended' ? report.findings : [];
 }
 
 /** Returns the lane's tasks, in the order of work. */
 export function listLaneTasks(report: RunReport): readonly TaskReport[] {
-  return laneOf(report)?.tasks ?? [];
+  return selectLaneReport(report)?.tasks ?? [];
 }
 
 /** Returns the lane's tasks, preceded by the requests of people and CI on the pull request. */
 export function listAllTasks(report: RunReport): readonly TaskReport[] {
-  return [...(laneOf(report)?.feedback ?? []), ...listLaneTasks(report)];
+  return [...(selectLaneReport(report)?.feedback ?? []), ...listLaneTasks(report)];
 }
 
 /** Returns this run's iterations, oldest first. */
-export function iterationsOf(report: RunReport): readonly JournalEntry[] {
-  return workOf(report)?.iterations ?? [];
+export function listIterations(report: RunReport): readonly JournalEntry[] {
+  return selectWorkedReport(report)?.iterations ?? [];
 }
 
 /** Returns true if the run has used anything, in finished or unfinished iterations. */
@@ -63,7 +63,7 @@ export function hasUsed({ iterations, tokens, costUsd }: WorkedReport): boolean 
 
 /** Returns true if the run belongs to the queue, or ended before it had a lane. */
 export function isQueue(report: RunReport): boolean {
-  return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
+  return (selectLaneReport(report)?.lane ?? QUEUE) === QUEUE;
 }
 
 /**
@@ -71,7 +71,7 @@ export function isQueue(report: RunReport): boolean {
  * branch.
  */
 export function isScheduled(report: RunReport): boolean {
-  return isQueue(report) || laneOf(report)?.headSha === null;
+  return isQueue(report) || selectLaneReport(report)?.headSha === null;
 }
 
 /** Returns true if the prompt is the run's only task, so that there is nothing to count. */
@@ -100,12 +100,12 @@ export function listStartedTasks({ tasks }: WorkedReport): readonly TaskReport[]
 
 /** Returns this run's iterations on one task. */
 export function listIterationsOn(report: RunReport, taskId: string): readonly JournalEntry[] {
-  return iterationsOf(report).filter((entry) => entry.taskId === taskId);
+  return listIterations(report).filter((entry) => entry.taskId === taskId);
 }
 
 /** Returns the verification of the published head in a clean clone, or null if it is not known. */
 export function findPublishedVerification(report: RunReport): HeadVerification | null {
-  const record = workOf(report)?.headVerification ?? null;
+  const record = selectWorkedReport(report)?.headVerification ?? null;
   return record?.of === 'head' ? record : null;
 }
 
@@ -117,7 +117,7 @@ export function pickVerification(report: RunReport): Verification {
   const published = findPublishedVerification(report);
   if (published !== null) return published.verification;
   if (report.outcome.reason === 'unverified') return { kind: 'not-run' };
-  const ran = iterationsOf(report)
+  const ran = listIterations(report)
     .map((entry) => entry.evidence.verification)
     .filter(({ kind }) => kind !== 'not-run');
   return ran.at(-1) ?? { kind: 'not-run' };
@@ -125,7 +125,7 @@ export function pickVerification(report: RunReport): Verification {
 
 /** Returns the pipeline commands that passed after the last change of this run's last iteration. */
 export function listPassedCommands(report: RunReport): readonly string[] {
-  const steps = iterationsOf(report).at(-1)?.evidence.steps ?? [];
+  const steps = listIterations(report).at(-1)?.evidence.steps ?? [];
   const lastChange = steps.findLastIndex(({ kind, changed }) => kind === 'agent' && changed);
   return steps
     .filter(({ kind, result }, index) => index > lastChange && kind === 'command' && result.kind === 'passed')
@@ -134,7 +134,7 @@ export function listPassedCommands(report: RunReport): readonly string[] {
 
 /** Returns the claims that the evidence contradicted, each with its iteration. */
 export function listDiscrepancies(report: RunReport): readonly string[] {
-  return iterationsOf(report).flatMap((entry) =>
+  return listIterations(report).flatMap((entry) =>
     entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`),
   );
 }

@@ -8,7 +8,7 @@ import type { GateResult, Intake, Work, WorkIntake } from '../handover/intake.ts
 import type { RunReport } from '../handover/report.ts';
 import { textOf } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';
-import { createLiveStatus, publishEnd, settleOver } from '../publish/end.ts';
+import { createLiveStatus, publishEnd, settleClosedThread } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { withTimeLimit } from '../publish/answers.ts';
@@ -141,7 +141,7 @@ async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal
   );
   if (intake.kind === 'end')
     return { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) };
-  await settleOver(stages, over);
+  await settleClosedThread(stages, over);
   return { kind: 'work', stages, intake, ...lanes };
 }
 

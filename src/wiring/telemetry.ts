@@ -3,7 +3,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { RunReport } from '../handover/report.ts';
-import { iterationsOf, laneOf, settingOf } from '../report/facts.ts';
+import { listIterations, selectLaneReport, selectReportSetting } from '../report/facts.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { hashText } from '../run/packed-journal.ts';
 import { takeIntake } from '../run/jobs/parcels.ts';
@@ -34,7 +34,7 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
       runTag: begun?.runTag ?? world.runTag,
       beginsSeveral: end.kind === 'handed-over' && end.lanes.length > 1,
       run: end.kind === 'ended' && phase !== 'loop' ? runOf(end.report, begun?.intake.claimedAt) : null,
-      iterations: report === null || isSentByLoop(phase, report) ? [] : iterationsOf(report),
+      iterations: report === null || isSentByLoop(phase, report) ? [] : listIterations(report),
       models: modelsOf(report),
     },
     hashText,
@@ -66,10 +66,10 @@ function isSentByLoop(phase: World['config']['handoff']['phase'], { outcome }: R
 
 function runOf(report: RunReport, claimedAt = report.startedAt) {
   const { startedAt, outcome } = report;
-  return { startedAt: Math.min(startedAt, claimedAt), outcome, branch: laneOf(report)?.branch ?? null };
+  return { startedAt: Math.min(startedAt, claimedAt), outcome, branch: selectLaneReport(report)?.branch ?? null };
 }
 
 function modelsOf(report: RunReport | null): ReadonlyMap<string, string> {
-  const agents = (report === null ? null : settingOf(report))?.agents ?? [];
+  const agents = (report === null ? null : selectReportSetting(report))?.agents ?? [];
   return new Map(agents.flatMap(({ name, model }) => (model === null ? [] : [[name, model] as const])));
 }

@@ -10,7 +10,7 @@ import { orderInSnapshot as giveOrder } from '../../core/snapshot/changes.ts';
 import { parseBudgetIn } from '../../core/snapshot/snapshot.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import { fileSources, isIssueTask, nameOfTaskId, parseTaskName, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { cutText, namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { cutText, listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 import type { Updated } from '../../ports/state.ts';
 import { toPlainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
@@ -194,7 +194,7 @@ async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): P
   if (lane === QUEUE || lanes === null || lanes.includes(lane)) return;
   const others = lanes.filter((name) => name !== QUEUE).map(nameOfTaskId);
   throw new UsageError([
-    `--issue: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot take an order. ${others.length === 0 ? 'No issue has one.' : `These have one: ${namesOf(others)}.`}`,
+    `--issue: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot take an order. ${others.length === 0 ? 'No issue has one.' : `These have one: ${listFirstNames(others)}.`}`,
   ]);
 }
 
@@ -224,7 +224,7 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
   const what =
     id !== null && isIssueTask(id)
       ? `No run of ${branch} has worked on ${nameOfTaskId(id)}.`
-      : `There is no task ${cutText(name, 80)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
+      : `There is no task ${cutText(name, 80)} in ${branch} or in ${listFirstNames(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
   throw new UsageError([
     `${what} ${named.nearest}${hasBranch ? ` It has a branch of its own: add${formatLaneOption(id)}.` : ''}`,
   ]);

@@ -1,6 +1,6 @@
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import type { Terminal } from '../command.ts';
-import { conditionOf, describeLaneWait, nameOfLaneAt } from '../../report/overview/overview-text.ts';
+import { describeLaneCondition, describeLaneWait, nameOfLaneAt } from '../../report/overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 import type { MonitorSource } from './source.ts';
@@ -53,7 +53,7 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
       continue;
     }
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
-    add(name, `${conditionOf(lane)}, ${formatTasksDone(done, lane.tasks.length)}`);
+    add(name, `${describeLaneCondition(lane)}, ${formatTasksDone(done, lane.tasks.length)}`);
     // The remaining time shrinks without being a change, so describe each wait as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, describeLaneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));

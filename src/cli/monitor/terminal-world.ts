@@ -14,7 +14,7 @@ import {
   exitAlternativeScreen,
 } from 'ansi-escapes';
 import { onExit } from 'signal-exit';
-import { type Line, type TextStyle, type Size, widthOf } from './view/columns.ts';
+import { type Line, type TextStyle, type Size, measureWidth } from './view/columns.ts';
 
 /** An event at a terminal; `tick` means that nothing happened for a while. */
 export type ScreenEvent =
@@ -161,7 +161,7 @@ function openTerminal({ input, output }: { readonly input: ReadStream; readonly 
       .map(({ text: plain, look }) => (look === 'plain' || !hasColors ? plain : styled(plain, look)))
       .join('');
     // After a full line the cursor is on its last character, which the sequence would erase, so leave it out.
-    return widthOf(line) < columns ? `${text}${eraseEndLine}` : text;
+    return measureWidth(line) < columns ? `${text}${eraseEndLine}` : text;
   }
 
   function styled(text: string, look: Exclude<TextStyle, 'plain'>): string {

@@ -23,7 +23,7 @@ import {
   findWorstVerdict,
 } from '../../core/receipt/verify-receipts.ts';
 import { MAX_JOURNAL_TEXT_CHARS, type StoredRun } from '../../core/snapshot/stored-run.ts';
-import { namesOf, quoteShellText } from '../../core/text/phrase.ts';
+import { listFirstNames, quoteShellText } from '../../core/text/phrase.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { formatCount, formatTokens } from '../../report/format.ts';
 import { parseArguments, toPlainLine } from '../arguments.ts';
@@ -238,7 +238,7 @@ function isolationWords({ level, network, keyHidden, probe }: NonNullable<RunRec
     probe === null
       ? 'not probed'
       : `${probe.checks - probe.failed.length} of ${probe.checks} attempts of the probe as expected`;
-  const failed = probe === null || probe.failed.length === 0 ? '' : ` (not: ${namesOf(probe.failed)})`;
+  const failed = probe === null || probe.failed.length === 0 ? '' : ` (not: ${listFirstNames(probe.failed)})`;
   return `${level}, network ${network}, key ${keyHidden ? 'hidden' : 'visible'}, ${probed}${failed}`;
 }
 
@@ -266,7 +266,7 @@ function renderVerification({ verdict, branches, onlyRecorded, signature }: Rece
 function renderBranch({ branch, pullRequest, runs, commits, findings }: VerifiedBranch): readonly string[] {
   const made = commits.filter(({ run }) => run !== null).length;
   return [
-    `${branch}${pullRequest === null ? '' : `, pull request #${pullRequest}`}: ${formatCount(runs.length, 'run')} (${namesOf(runs)}), ${made} of ${formatCount(commits.length, 'commit')} made by ${runs.length === 1 ? 'it' : 'them'}`,
+    `${branch}${pullRequest === null ? '' : `, pull request #${pullRequest}`}: ${formatCount(runs.length, 'run')} (${listFirstNames(runs)}), ${made} of ${formatCount(commits.length, 'commit')} made by ${runs.length === 1 ? 'it' : 'them'}`,
     ...receiptParts.flatMap((part) => {
       const found = findings.filter((finding) => finding.part === part);
       const worst = (['bad', 'unchecked'] as const).find((one) => found.some(({ kind }) => kind === one));

@@ -1,7 +1,7 @@
 import { renderFileDiff } from '../../core/setup/preview.ts';
 import { SETUP_PATHS } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { toPlainLine } from '../arguments.ts';
 import type { SetupReport } from './setup-schema.ts';
 
@@ -18,7 +18,7 @@ export function renderFoundProject({ project, leftToFile: left }: SetupReport): 
   const settings =
     left === null || left.inputs.length === 0
       ? []
-      : [`  ${left.path} sets ${namesOf(left.inputs)}: the workflow changes none of them\n`];
+      : [`  ${left.path} sets ${listFirstNames(left.inputs)}: the workflow changes none of them\n`];
   const nothing = stacks.length === 0 ? ['  no language with known commands\n'] : [];
   return `Found:\n${[...stacks, ...nothing, ...ciLines(project.ci), ...workflow, ...tasks, ...others, ...settings].join('')}`;
 }

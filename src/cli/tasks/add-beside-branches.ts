@@ -1,5 +1,5 @@
 import type { AddedTask, NewTask } from '../../core/tasks/files/form/root-plan.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { toPlainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 
@@ -37,7 +37,7 @@ export async function addBesideBranches(
   const best = addToPlan(plan, wanted);
   const unmerged = best.kind === 'added' && text !== '' ? await unmergedIn(text, await findUnmerged(folder, path)) : [];
   if (best.kind !== 'added' || unmerged.length === 0) return best;
-  const branches = namesOf(unmerged.map(({ branch }) => toPlainLine(branch)));
+  const branches = listFirstNames(unmerged.map(({ branch }) => toPlainLine(branch)));
   const be = unmerged.length === 1 ? 'is' : 'are';
   for (const added of additionsToPlan(plan, wanted)) {
     if (added.kind !== 'added' || !(await mergesEach(unmerged, added.text))) continue;

@@ -1,5 +1,5 @@
 import { formatInstant, formatTimeLeft, MINUTE_MS } from '../countdown.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 
 /**
  * The validity of the agent's login: `lasting` for a stored key, `until` (an instant in ms) for a login that the job
@@ -39,12 +39,12 @@ export const LOGIN_INPUTS: ReadonlyMap<string, string> = new Map(
  */
 export function describeSeveralLogins(names: readonly string[]): string | null {
   if (names.length < 2) return null;
-  return `The agent has several logins but uses only one of them: ${namesOf(names.map((name) => `\`${name}\``))}. Remove the others.`;
+  return `The agent has several logins but uses only one of them: ${listFirstNames(names.map((name) => `\`${name}\``))}. Remove the others.`;
 }
 
 /** Returns the sentence for a run whose login none of its agents can use. */
 export function describeUnusableLogin(agents: readonly string[]): string {
-  return `This workflow logs in for Claude Code only, and the run calls ${namesOf(agents)}. Use the workflow ralph.yml with a stored key, or \`agent: claude\`.`;
+  return `This workflow logs in for Claude Code only, and the run calls ${listFirstNames(agents)}. Use the workflow ralph.yml with a stored key, or \`agent: claude\`.`;
 }
 
 /** Time in ms by which a run stops before its login ends, to allow for clock skew and for an answer in progress. */

@@ -1,4 +1,4 @@
-import { namesOf, toOneLine } from '../text/phrase.ts';
+import { listFirstNames, toOneLine } from '../text/phrase.ts';
 import { type ExaminedStep, readStepInput } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import type { RalphStep } from './workflow.ts';
@@ -34,7 +34,7 @@ export function warnOfJobCaches(
 }
 
 function titlesOf(caches: RalphStep['caches']): string {
-  return namesOf([...new Set(caches.map(({ title }) => `\`${toOneLine(title, 80)}\``))]);
+  return listFirstNames([...new Set(caches.map(({ title }) => `\`${toOneLine(title, 80)}\``))]);
 }
 
 /** Triggers that may write the default branch's cache; all others can only read it unless `cache-mode` is `write`. */
@@ -73,7 +73,7 @@ export function checkStateCache(examined: ExaminedStep): Finding {
     ? okFinding('cache', 'Every trigger may write the cache that keeps the state.')
     : problemFinding(
         'cache',
-        `The state is kept in the cache alone, which runs of ${namesOf(refusing)} can only read.`,
+        `The state is kept in the cache alone, which runs of ${listFirstNames(refusing)} can only read.`,
         createRemedy('Keep it on the git ref as well, or remove these triggers.', { paste: 'state-store: auto' }),
       );
 }

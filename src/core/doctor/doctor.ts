@@ -1,5 +1,5 @@
 import { type ReportedSettings, buildSettingLines } from '../settings/effective.ts';
-import { namesOf, completeSentence } from '../text/phrase.ts';
+import { listFirstNames, completeSentence } from '../text/phrase.ts';
 import type { ActionRules, DoctorFacts, PipelineTrial } from './facts.ts';
 import {
   doctorChecks,
@@ -81,7 +81,7 @@ function competingWorkflows({ files }: DoctorFacts, rules: ActionRules): readonl
       const shared = workflow.triggers.filter(({ event }) => earlier.triggers.some((one) => one.event === event));
       const isSameWork = taskKeysOf(workflow).some((tasks) => taskKeysOf(earlier).includes(tasks));
       if (!isSameWork || shared.length === 0) return [];
-      const events = namesOf([...new Set(shared.map(({ event }) => `\`${event}\``))]);
+      const events = listFirstNames([...new Set(shared.map(({ event }) => `\`${event}\``))]);
       const says = `It starts on ${events} for the same tasks as \`${earlier.path}\`: only one of the two runs can work.`;
       const what = createRemedy(
         'Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.',
@@ -118,7 +118,7 @@ function workflowFindings({ files }: DoctorFacts): readonly Finding[] {
 function useOf({ uses }: Workflow): string {
   const alike = uses.filter(({ knownBy }) => knownBy === 'inputs').map(({ action }) => `\`${action}\``);
   return alike.length === uses.length
-    ? `The inputs of ${namesOf([...new Set(alike)])} look like those of this action, so it is checked as a copy of it.`
+    ? `The inputs of ${listFirstNames([...new Set(alike)])} look like those of this action, so it is checked as a copy of it.`
     : 'The workflow uses the action.';
 }
 
@@ -168,7 +168,7 @@ function trialFindings(found: PipelineTrial['found']): readonly Finding[] {
 function withOpenVariables({ says }: Finding, variables: readonly string[]): Finding {
   return uncheckedFinding(
     'pipeline',
-    `Without the value of ${namesOf(variables.map((name) => `\`${name}\``))}, which only a run knows: ${says}`,
+    `Without the value of ${listFirstNames(variables.map((name) => `\`${name}\``))}, which only a run knows: ${says}`,
     createRemedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
   );
 }
@@ -239,7 +239,7 @@ function unknownNames({ workflow, others }: ExaminedStep): readonly Finding[] {
   return [
     warningFinding(
       'answers',
-      `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here has that name, so its failures start no run.`,
+      `\`workflow_run\` names ${listFirstNames(unknown.map((name) => `\`${name}\``))}, but no workflow here has that name, so its failures start no run.`,
       createRemedy('Use the `name:` of your own workflows.', { paste: `workflows: ${JSON.stringify(checking)}` }),
     ),
   ];
@@ -260,7 +260,7 @@ function missingReadRights({ step }: ExaminedStep): readonly Finding[] {
   if ((hasOwnToken(step) && !callsRalph(step.action)) || permissions.kind !== 'each') return [];
   const lacking = READ_RIGHTS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
   if (lacking.length === 0) return [];
-  const names = namesOf(lacking.map((name) => `\`${name}: read\``));
+  const names = listFirstNames(lacking.map((name) => `\`${name}: read\``));
   const add = createRemedy('Add the missing rights to `permissions:`.', {
     paste: lacking.map((name) => `${name}: read`).join('\n'),
   });
@@ -273,7 +273,7 @@ function missingReadRights({ step }: ExaminedStep): readonly Finding[] {
         )
       : warningFinding(
           'answers',
-          `The workflow lacks ${names}, so ${namesOf(lacking.map((name) => EFFECT[name]))}.`,
+          `The workflow lacks ${names}, so ${listFirstNames(lacking.map((name) => EFFECT[name]))}.`,
           add,
         ),
   ];
@@ -301,7 +301,7 @@ function eventsLeftOut({ workflow, step }: ExaminedStep): readonly Finding[] {
   return [
     warningFinding(
       'answers',
-      `The job's \`if\` lists events and leaves out ${namesOf(events.map((event) => `\`${event}\``))}, so these start no job.`,
+      `The job's \`if\` lists events and leaves out ${listFirstNames(events.map((event) => `\`${event}\``))}, so these start no job.`,
       createRemedy('Add them to the condition.', {
         paste: events.map((event) => `|| github.event_name == '${event}'`).join('\n'),
       }),

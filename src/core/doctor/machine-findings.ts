@@ -1,7 +1,7 @@
 import { suggestRulesToAllow } from '../people/rules-to-allow.ts';
 import { AGENTS, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BaseTrial, DoctorFacts, KeyTrial } from './facts.ts';
 import {
   findCommandsInNotes,
@@ -84,7 +84,7 @@ function agent(examined: ExaminedStep, { hasNpm }: DoctorFacts): Finding {
   if (own.length > 0)
     return uncheckedFinding(
       'agent',
-      `\`agent-path\` names a program of the runner, which could not be checked here: ${namesOf(own)}.`,
+      `\`agent-path\` names a program of the runner, which could not be checked here: ${listFirstNames(own)}.`,
       createRemedy('Make sure that the runner has it.', {}),
     );
   const named = chosen.map(({ name, version: exact }) => `${AGENTS[name].title} ${exact}`);
@@ -95,10 +95,10 @@ function agent(examined: ExaminedStep, { hasNpm }: DoctorFacts): Finding {
       createRemedy('Make sure that it is an exact version.', {}),
     );
   return hasNpm
-    ? okFinding('agent', `Runs install ${namesOf(named)} with npm.`)
+    ? okFinding('agent', `Runs install ${listFirstNames(named)} with npm.`)
     : warningFinding(
         'agent',
-        `Runs install ${namesOf(named)} with npm, which this machine does not have.`,
+        `Runs install ${listFirstNames(named)} with npm, which this machine does not have.`,
         createRemedy("Make sure that the runner has npm; GitHub's runners do.", {}),
       );
 }
@@ -130,7 +130,7 @@ export function checkPrices(
     return [
       problemFinding(
         'spend',
-        `No price is known for ${namesOf(unpriced)}, so a run with a limit in dollars ends before its first call.`,
+        `No price is known for ${listFirstNames(unpriced)}, so a run with a limit in dollars ends before its first call.`,
         createRemedy(`${SAY_THE_PRICE}, or set \`max-cost-usd\` and \`max-cost-usd-per-day\` to 0.`, {
           paste: `settings: |\n  prices: ${first}=1.25/0.125/10`,
         }),
@@ -138,7 +138,7 @@ export function checkPrices(
     ];
   if (hasPrices) return [];
   const silent = agents.filter((name) => !AGENTS[name].cost);
-  const titlesOf = (names: readonly AgentName[]): string => namesOf(names.map((name) => AGENTS[name].title));
+  const titlesOf = (names: readonly AgentName[]): string => listFirstNames(names.map((name) => AGENTS[name].title));
   const isUncounted = (name: AgentName): boolean => !AGENTS[name].isCounted;
   const unbound = silent.filter(isUncounted);
   const bound = silent.filter((name) => !isUncounted(name));
@@ -257,7 +257,7 @@ export function checkAllowedTools(
   const added = [...new Set(notAllowed.flatMap((command) => suggestRulesToAllow({ tool: 'Bash', command }, allowed)))];
   return warningFinding(
     'allowed-tools',
-    `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
+    `The agent may not run ${listFirstNames(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
     added.length === 0
       ? createRemedy('A rule for a shell would allow everything: put the command in a script and name the script.', {})
       : createRemedy('Allow it.', {

@@ -1,4 +1,4 @@
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, type Finding } from './finding.ts';
 import { callsRalph, logsInWithoutKey, type RalphStep } from './workflow.ts';
@@ -28,7 +28,7 @@ export function checkTokenPermissions({ step, repository }: ExaminedStep): Findi
       ? okFinding('permissions', 'The workflow may write contents, issues and pull requests.')
       : problemFinding(
           'permissions',
-          `The workflow lacks ${namesOf(lacking.map((name) => `\`${name}: write\``))}.`,
+          `The workflow lacks ${listFirstNames(lacking.map((name) => `\`${name}: write\``))}.`,
           createRemedy('Set its permissions.', { paste }),
         );
   }

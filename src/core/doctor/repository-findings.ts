@@ -1,7 +1,7 @@
 import type { ReportedSettings } from '../settings/effective.ts';
 import { findConflictingBranch } from '../refusals/refusal.ts';
 import { findRuleEffect } from '../refusals/server-rules.ts';
-import { namesOf, quoteShellText } from '../text/phrase.ts';
+import { listFirstNames, quoteShellText } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BranchRule, DoctorFacts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { readStepInput, settingsPageOf, repositorySettingOf } from './examined-step.ts';
@@ -209,7 +209,7 @@ function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): F
         ? `A ruleset requires signed commits on Ralph's branches. ${SIGNED_BY_GITHUB}`
         : "No ruleset restricts Ralph's branches.",
     );
-  const says = `Rulesets apply to Ralph's branches: ${namesOf(found.map(({ rule, effect }) => `\`${rule.type}\` ${effect.does}`))}.`;
+  const says = `Rulesets apply to Ralph's branches: ${listFirstNames(found.map(({ rule, effect }) => `\`${rule.type}\` ${effect.does}`))}.`;
   const what = createRemedy("Exclude Ralph's branches (`ralph/**/*`) from the ruleset.", {
     link: repository.kind === 'known' ? rulesetPage(first.rule, repository.value) : null,
   });
@@ -241,7 +241,7 @@ function branchProtection(repository: AskedValue<RepositoryFacts>, signs: boolea
         ? `A classic branch protection requires signed commits on Ralph's branches. ${SIGNED_BY_GITHUB}`
         : "No classic branch protection restricts Ralph's branches.",
     );
-  const says = `A classic branch protection applies to Ralph's branches: it ${namesOf(effects.map(({ does }) => does))}.`;
+  const says = `A classic branch protection applies to Ralph's branches: it ${listFirstNames(effects.map(({ does }) => does))}.`;
   const what = createRemedy("Change its pattern so that it does not match Ralph's branches, or delete it.", { link });
   return effects.some(({ kind }) => kind === 'problem')
     ? problemFinding('branch-protection', says, what)
@@ -271,7 +271,7 @@ function pushRules(repository: AskedValue<RepositoryFacts>): Finding {
     ? okFinding('push-rules', 'No ruleset restricts all pushes, so none affects the state in `refs/ralph/v2/`.')
     : warningFinding(
         'push-rules',
-        `Rulesets restrict all pushes, also to \`refs/ralph/v2/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
+        `Rulesets restrict all pushes, also to \`refs/ralph/v2/\`: ${listFirstNames(known.value.map(({ name }) => `“${name}”`))}.`,
         createRemedy("Make sure that they allow Ralph's changes. Its state is small JSON files.", { link }),
       );
 }

@@ -1,4 +1,4 @@
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
@@ -86,7 +86,7 @@ function missingSecrets(
   const wanted = [...new Set(texts.flatMap(findSecretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
   if (wanted.length === 0) return [];
   const known = repositorySettingOf(repository, 'secrets');
-  const names = namesOf(wanted.map((name) => `\`${name}\``));
+  const names = listFirstNames(wanted.map((name) => `\`${name}\``));
   if (known.kind === 'unknown')
     return [
       uncheckedFinding(
@@ -99,7 +99,7 @@ function missingSecrets(
   if (missing.length === 0)
     return [okFinding('secret', wanted.length === 1 ? `The secret ${names} exists.` : `The secrets ${names} exist.`)];
   const [first = ''] = missing;
-  const says = `The workflow reads ${namesOf(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
+  const says = `The workflow reads ${listFirstNames(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
   const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
   const add = createRemedy('Add it.', { paste: `gh secret set ${first}${repo}`, link });
   return [

@@ -1,5 +1,5 @@
 import { findNearest } from '../text/nearest.ts';
-import { namesOf, toOneLine, completeSentence } from '../text/phrase.ts';
+import { listFirstNames, toOneLine, completeSentence } from '../text/phrase.ts';
 import { quoteYamlText } from '../text/yaml-text.ts';
 import { checkJobCaches, checkStateCache } from './cache-findings.ts';
 import { type ExaminedStep, readStepInput } from './examined-step.ts';
@@ -116,7 +116,7 @@ function checkoutFinding({ step }: ExaminedStep): Finding {
   if (partial.length > 0)
     return warningFinding(
       'checkout',
-      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}: each run fetches the other files anyway${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
+      `actions/checkout has ${listFirstNames(partial.map((name) => `\`${name}\``))}: each run fetches the other files anyway${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
       createRemedy('Remove it.', { paste }),
     );
   const missing = [

@@ -1,5 +1,5 @@
 import { isSameLabel, planLabelOf } from '../people/labels.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { quoteYamlText } from '../text/yaml-text.ts';
 import { type ExaminedStep, readStepInput } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
@@ -32,7 +32,7 @@ export function checkTriggers({ workflow, step, rules }: ExaminedStep): readonly
       : [
           problemFinding(
             'triggers',
-            `\`${event}\` has types that the action does not support: ${namesOf(others)}.`,
+            `\`${event}\` has types that the action does not support: ${listFirstNames(others)}.`,
             createRemedy('Keep only types from this list.', { paste }),
           ),
         ];
@@ -64,7 +64,7 @@ export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
   return [
     warningFinding(
       'event-filter',
-      `${namesOf(missing)}: the job has no \`if\` that leaves out other labels and comments, so each of them starts a job.`,
+      `${listFirstNames(missing)}: the job has no \`if\` that leaves out other labels and comments, so each of them starts a job.`,
       createRemedy('Give the job this condition, with your task label.', {
         paste:
           "if: ${{ !github.event.issue || github.event.label.name == 'ralph' || startsWith(github.event.comment.body, '/ralph') || startsWith(github.event.comment.body, '`/ralph') || startsWith(github.event.comment.body, '**/ralph') || (github.event.issue.pull_request && github.event.issue.user.type == 'Bot' && startsWith(github.event.comment.body, '@')) }}",
@@ -86,7 +86,7 @@ interface LabelFilter {
 function labelMismatch({ settings }: ExaminedStep, label: string, { waits, labels, toMatch }: LabelFilter): Finding {
   const setting = settings.find(({ input }) => input === 'task-label');
   const from = setting?.origin === 'file' || setting?.origin === 'environment' ? ` (${setting.where})` : '';
-  const names = namesOf(labels.map((name) => `\`${name}\``));
+  const names = listFirstNames(labels.map((name) => `\`${name}\``));
   return warningFinding(
     'event-filter',
     `${waits} waits for the label ${names}, but \`task-label\` is \`${label}\`${from}: that label starts no job.`,

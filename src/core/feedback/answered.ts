@@ -32,7 +32,7 @@ export interface OwnAnswer {
 export const SUGGESTION_APPLIED: OwnAnswer = { result: 'made', words: 'Applied as suggested' };
 
 /** The answer to a suggestion that no longer changes anything. */
-export const ALREADY_THERE: OwnAnswer = { result: 'found', words: 'The file already has this text' };
+export const ALREADY_APPLIED: OwnAnswer = { result: 'found', words: 'The file already has this text' };
 
 /** The answer to a merge in which only lock files conflicted and were regenerated. */
 export const MERGED_WITHOUT_CALL: OwnAnswer = { result: 'made', words: 'Merged, with regenerated lock files' };
@@ -207,7 +207,11 @@ function ownAnswers(on: Extract<Task['source'], { kind: 'feedback' }>['on'], bas
   switch (on.kind) {
     case 'thread':
       if (on.suggestion === null) return [];
-      return [SUGGESTION_APPLIED, ALREADY_THERE, ...leftOutReasons.map((reason) => answerForWithheld(on.path, reason))];
+      return [
+        SUGGESTION_APPLIED,
+        ALREADY_APPLIED,
+        ...leftOutReasons.map((reason) => answerForWithheld(on.path, reason)),
+      ];
     case 'conflict':
       return [answerForMerged(baseBranch), MERGED_WITHOUT_CALL, MERGED_BY_ITSELF];
     case 'review':

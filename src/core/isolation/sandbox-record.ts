@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS } from '../countdown.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 
 /** A record of a sandbox created without root. The process that ends the run must end and remove everything in it. */
 export const rootlessRecord = z.strictObject({
@@ -144,7 +144,8 @@ export function isGone({ processes, leftovers }: SandboxRemains): boolean {
 
 /** Returns a sentence that tells people what to remove; null if nothing is left. */
 export function describeRemains({ processes, leftovers }: SandboxRemains): string | null {
-  if (processes.length > 0) return `Processes of the agent are still there: ${namesOf(processes)}. Restart the runner.`;
+  if (processes.length > 0)
+    return `Processes of the agent are still there: ${listFirstNames(processes)}. Restart the runner.`;
   if (leftovers.length === 0) return null;
   return `The agent's sandbox could not be removed completely. As root, remove the rest on this machine: ${leftovers.join('; ')}.`;
 }

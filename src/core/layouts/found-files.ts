@@ -14,7 +14,7 @@ import {
 } from '../prompt/places.ts';
 import { isRootPlan, PRD_ARCHIVE_PATH, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import type { TaskSourceName } from '../tasks/ids.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { describeLeft, type LayoutName, LEFT_PATHS, LAYOUT_MARKS } from './layouts.ts';
 
@@ -230,7 +230,7 @@ export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter(
 export function describeUnusedRootFiles(names: readonly string[], folder: Folder): readonly string[] {
   if (names.length === 0) return [];
   const inOrder = ROOT_PATHS.filter((path) => names.includes(path));
-  return [`${namesOf(inOrder.map((name) => `\`${name}\``))}: not used, this run works in \`${folder}\`.`];
+  return [`${listFirstNames(inOrder.map((name) => `\`${name}\``))}: not used, this run works in \`${folder}\`.`];
 }
 
 /** Describes links that are not followed: links to files, and links to folders. */

@@ -8,7 +8,7 @@ import {
   sortUniqueHosts,
 } from '../isolation/hosts.ts';
 import { findNearest } from '../text/nearest.ts';
-import { capText, namesOf, toOneLine } from '../text/phrase.ts';
+import { capText, listFirstNames, toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type McpServer, parseValueParts, findVariablesIn } from './values.ts';
 
@@ -150,7 +150,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
   const misplaced = (isRemote ? ['command', 'args', 'env'] : ['url', 'headers']).filter((key) => key in given);
   if (misplaced.length > 0) {
     const of = isRemote ? 'a server at an address' : 'a program';
-    wrong('', `has ${namesOf(misplaced)}, which ${of} does not have: give it a \`command\` or a \`url\``);
+    wrong('', `has ${listFirstNames(misplaced)}, which ${of} does not have: give it a \`command\` or a \`url\``);
     return null;
   }
   if (isRemote) {
@@ -269,7 +269,7 @@ function checkValue(value: string, place: string, { accessOf, wrong }: Reading):
 
 function unknownKey(key: string, known: readonly string[]): string {
   const near = findNearest(key, known);
-  return `has ${quoteValue(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
+  return `has ${quoteValue(key)}, which is not known: ${near === null ? `use ${listFirstNames(known)}` : `did you mean ${near}?`}`;
 }
 
 /** Formats a name as part of a position. */

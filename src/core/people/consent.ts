@@ -1,6 +1,6 @@
 import type { TaskIssue } from '../tasks/issue-task.ts';
 import type { Approval } from '../tasks/task.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { NOTICE_LABEL, isSameLabel } from './labels.ts';
 
 /** An action on an issue. Instants are in ms; GitHub cuts them to whole seconds. */
@@ -274,14 +274,14 @@ export function warnOfUntrustedLabels(
     ({ number, by }) => `#${number} (${by === null ? 'GitHub does not say who added it' : `added by ${by}`})`,
   );
   return [
-    `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, adds it. Left out: ${namesOf(named)}. To have Ralph work on one, remove the label and add it again.`,
+    `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, adds it. Left out: ${listFirstNames(named)}. To have Ralph work on one, remove the label and add it again.`,
   ];
 }
 
 /** Returns the warning about issues that a query finds but that no trusted account made tasks. */
 export function warnOfUnaskedIssues(label: string, numbers: readonly number[]): readonly string[] {
   if (numbers.length === 0) return [];
-  const named = namesOf(numbers.map((number) => `#${number}`));
+  const named = listFirstNames(numbers.map((number) => `#${number}`));
   return [
     `An issue that \`issue-query\` finds counts only if the last change that made it match came from somebody with write permission or from a bot of \`allowed-bots\`. Left out: ${named}. To have Ralph work on one, add the label "${label}".`,
   ];
@@ -300,6 +300,6 @@ export function warnOfChanges(
   if (changed.length === 0) return [];
   const named = changed.map(({ number, editor }) => `#${number} (by ${editor ?? 'somebody unknown'})`);
   return [
-    `Changed after approval by somebody without write permission, so not worked on: ${namesOf(named)}. Read the text; if it is fine, add the label "${label}", or remove it and add it again.`,
+    `Changed after approval by somebody without write permission, so not worked on: ${listFirstNames(named)}. Read the text; if it is fine, add the label "${label}", or remove it and add it again.`,
   ];
 }

@@ -1,4 +1,4 @@
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import type { ParsedPipeline, PlannedPipeline, PlannedStep } from './parse-pipeline.ts';
 import type { Pipeline, Step } from './pipeline.ts';
 import { formatPipelineProblems, type PipelineProblem } from './reading/command-variables.ts';
@@ -56,7 +56,7 @@ function isThere({ texts, unread }: BaseTexts, path: string): boolean {
 
 /** Describes a pipeline in one line for people. */
 export function describePipeline({ file, steps }: Pipeline, unused: readonly string[]): string {
-  const names = namesOf(steps.map(({ name, kind }) => `${name} (${kind})`));
-  const without = unused.length === 0 ? '' : `; without effect: ${namesOf(unused)}`;
+  const names = listFirstNames(steps.map(({ name, kind }) => `${name} (${kind})`));
+  const without = unused.length === 0 ? '' : `; without effect: ${listFirstNames(unused)}`;
   return `\`${file}\`: ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}: ${names}${without}`;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
-import { namesOf, quoteShellText } from '../text/phrase.ts';
+import { listFirstNames, quoteShellText } from '../text/phrase.ts';
 import { type CloneCommit, checkReceiptContent, type ReadReceipt, shortenCommit } from './check-content.ts';
 import { checkJournal, createFindings, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
@@ -183,7 +183,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
   const judged = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }));
   const commits = judged.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
-  const names = namesOf(others.map(({ id, author }) => `${shortenCommit(id)} (${author})`));
+  const names = listFirstNames(others.map(({ id, author }) => `${shortenCommit(id)} (${author})`));
   return {
     commits,
     findings: [
@@ -201,7 +201,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
       ),
       ...isNoted(
         strange.length > 0,
-        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(shortenCommit))}.`,
+        `Merges brought in commits that the base branch does not have: ${listFirstNames(strange.map(shortenCommit))}.`,
       ),
       ...(tip === null ? goneFindings((published.at(-1) ?? first).receipt, clone) : []),
     ],
@@ -297,7 +297,7 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
 /** Reports a run that made commits but published no head, since a push may have failed. */
 function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt): readonly ReceiptFinding[] {
   const made = journal?.entries.flatMap(({ commit }) => commit ?? []) ?? [];
-  const what = `Its journal names commits (${namesOf(made.map(shortenCommit))}), and its record says that it published none.`;
+  const what = `Its journal names commits (${listFirstNames(made.map(shortenCommit))}), and its record says that it published none.`;
   return createFindings(run, 'commits', 'unchecked')(made.length > 0, what);
 }
 

@@ -1,6 +1,6 @@
 import { takesRalphInputs } from '../doctor/workflow.ts';
 import { SETUP_PATHS, type SetupChoices } from './files.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { hasInitMark } from './ownership.ts';
 import type { Project } from './project.ts';
 import { isLeftToFile, keyOfChoices, loginOfChoices } from './workflow.ts';
@@ -48,7 +48,7 @@ function accessSteps(choices: SetupChoices, workflow: string): readonly Step[] {
   const what =
     login === null
       ? `Let a step of the set-up install ${choices.agentPath}, and add to ${workflow} agent-env with the names of its variables, and allowed-hosts with its host.`
-      : `Let ${login.title} trust the repository, as "No stored keys" in docs/recipes.md says, and fill in ${namesOf(login.inputs)} in ${workflow}.`;
+      : `Let ${login.title} trust the repository, as "No stored keys" in docs/recipes.md says, and fill in ${listFirstNames(login.inputs)} in ${workflow}.`;
   return [{ what, path: null }];
 }
 
@@ -93,8 +93,8 @@ export function listStepsByHand(given: {
           {
             what:
               choices.shape === 'single'
-                ? `If the tests need the services of ${namesOf(withServices)}, such as a database: copy them, and the job's variables, to the job in ${ralphWorkflow}, and name the variables in its input agent-env.`
-                : `If the tests need the services of ${namesOf(withServices)}, such as a database: start them with docker run in ${SETUP_PATHS.setUp}, and name their ports in the input allowed-hosts.`,
+                ? `If the tests need the services of ${listFirstNames(withServices)}, such as a database: copy them, and the job's variables, to the job in ${ralphWorkflow}, and name the variables in its input agent-env.`
+                : `If the tests need the services of ${listFirstNames(withServices)}, such as a database: start them with docker run in ${SETUP_PATHS.setUp}, and name their ports in the input allowed-hosts.`,
             path: null,
           },
         ]
@@ -103,7 +103,7 @@ export function listStepsByHand(given: {
       ? []
       : [
           {
-            what: `Add ${namesOf(ignored)} with git add --force, or change .gitignore: git ignores ${ignored.length === 1 ? 'it' : 'them'}.`,
+            what: `Add ${listFirstNames(ignored)} with git add --force, or change .gitignore: git ignores ${ignored.length === 1 ? 'it' : 'them'}.`,
             path: null,
           },
         ]),

@@ -1,6 +1,6 @@
 import { type AgentName, AGENTS, DEFAULT_AGENT, keyInputOf, keyVariablesOf } from '../agent-names.ts';
 import { LOGINS } from '../agents/login-term.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
 import { servicesOf } from './ci/services.ts';
 import type { Project, Stack } from './project.ts';
@@ -143,7 +143,7 @@ function labelLines({ label, leftTo }: WorkflowChoices, taskLabel: string): read
 /** Returns the comments in place of inputs: the file that sets them, and `verify` to fill in if no command is known. */
 function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly string[] {
   const left = ['verify', 'allowed-tools'].filter((input) => isLeftToFile(choices, input));
-  if (left.length > 0) return [`# ${namesOf(left)}: set in ${choices.leftTo?.path ?? ''}`, ...openVerify()];
+  if (left.length > 0) return [`# ${listFirstNames(left)}: set in ${choices.leftTo?.path ?? ''}`, ...openVerify()];
   return openVerify();
 
   function openVerify(): readonly string[] {

@@ -9,7 +9,7 @@ import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import { withAnswers } from '../sharing/waiting-issues.ts';
 import { type LaneId, QUEUE } from '../tasks/ids.ts';
 import { listLaneAnswers, parseLaneIn, type Snapshot } from './snapshot.ts';
-import { namesOf, completeSentence } from '../text/phrase.ts';
+import { listFirstNames, completeSentence } from '../text/phrase.ts';
 
 /** A copy of a lane's state outside of the snapshot, such as in the cache. */
 export type CopyOfLane =
@@ -191,5 +191,7 @@ function warnOfDropped(
 ): readonly string[] {
   return dropped.length === 0
     ? []
-    : [`Ignored in the state #${sequence} from the ${copies}: ${namesOf(dropped)}, since ${completeSentence(why)}`];
+    : [
+        `Ignored in the state #${sequence} from the ${copies}: ${listFirstNames(dropped)}, since ${completeSentence(why)}`,
+      ];
 }

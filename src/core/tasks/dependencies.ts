@@ -1,6 +1,6 @@
 import { idOfForeignIssue, taskIdOfIssue, type TaskId } from './ids.ts';
 import type { QueuedTask } from './task.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 
 /** A task with the dependencies that its text or GitHub gives it. */
 export interface DependentTask<T extends QueuedTask = QueuedTask> {
@@ -65,7 +65,7 @@ export function settleDependencies<T extends QueuedTask>(
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
     if (unsaid.length > 0)
       warnings.push(
-        `${name} depends on ${namesOf(unsaid)}, which does not exist, so it is not worked on. Correct its text, or remove the dependency.`,
+        `${name} depends on ${listFirstNames(unsaid)}, which does not exist, so it is not worked on. Correct its text, or remove the dependency.`,
       );
     return {
       ...dependent,

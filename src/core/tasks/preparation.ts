@@ -3,7 +3,7 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
 import { cleanText, cleanTitle, countUnseenCharacters } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
 import { progressOf, resetProgress, listTasksWithinReach, withChangedTasks } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
@@ -131,7 +131,7 @@ function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
   const [text, is, its] = long.length === 1 ? ['text', 'is', 'its end is'] : ['texts', 'are', 'their ends are'];
   const left = long.reduce((sum, { cut }) => sum + cut, 0).toLocaleString('en-US');
   const empty = cleaned.filter(({ isEmpty }) => isEmpty);
-  const names = (some: readonly CleanedTask[]): string => namesOf(some.map(({ task }) => nameOfTask(task)));
+  const names = (some: readonly CleanedTask[]): string => listFirstNames(some.map(({ task }) => nameOfTask(task)));
   return [
     ...(unseen === 0
       ? []

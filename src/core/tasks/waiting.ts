@@ -10,7 +10,7 @@ import type { TaskIssue } from './issue-task.ts';
 import { issueOfId, type TaskId } from './ids.ts';
 import { issueOfTask, nameOfTask, type Task } from './task.ts';
 import type { TextDependencies } from './text-dependencies.ts';
-import { namesOf } from '../text/phrase.ts';
+import { listFirstNames } from '../text/phrase.ts';
 
 /** Maximum number of issues whose GitHub dependencies are looked up, one request each. */
 const MAX_ASKED = 30;
@@ -178,7 +178,7 @@ function warnOfUnasked(count: number): readonly string[] {
 function warnOfLength(numbers: readonly number[]): readonly string[] {
   if (numbers.length === 0) return [];
   return [
-    `${namesOf(numbers.map((number) => `#${number}`))} ${numbers.length === 1 ? 'names' : 'name'} more than ${MAX_NAMED} issues to wait for, so Ralph does not work on ${numbers.length === 1 ? 'it' : 'them'}. Shorten the list.`,
+    `${listFirstNames(numbers.map((number) => `#${number}`))} ${numbers.length === 1 ? 'names' : 'name'} more than ${MAX_NAMED} issues to wait for, so Ralph does not work on ${numbers.length === 1 ? 'it' : 'them'}. Shorten the list.`,
   ];
 }
 
@@ -201,6 +201,6 @@ function warnOfElsewhere({ texts, dependencies }: WaitFacts, open: readonly Task
   if (unchecked.length === 0) return [];
   const [verb, it] = unchecked.length === 1 ? ['names', 'it'] : ['name', 'them'];
   return [
-    `${namesOf(unchecked.map(({ name }) => name))} ${verb} issues of other repositories (${namesOf([...new Set(unchecked.flatMap(({ others }) => others))])}), which are not checked: use GitHub's own dependencies to make ${it} wait.`,
+    `${listFirstNames(unchecked.map(({ name }) => name))} ${verb} issues of other repositories (${listFirstNames([...new Set(unchecked.flatMap(({ others }) => others))])}), which are not checked: use GitHub's own dependencies to make ${it} wait.`,
   ];
 }

@@ -110,7 +110,7 @@ export function cutLines(text: string, maxLines: number): string {
 }
 
 /** Joins the first ten names for a sentence: `a, b and 3 more`. */
-export function namesOf(names: readonly string[]): string {
+export function listFirstNames(names: readonly string[]): string {
   return joinNames(names, MAX_NAMES);
 }
 

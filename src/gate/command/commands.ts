@@ -15,7 +15,7 @@ import {
   type TaskId,
   taskIdOfIssue,
 } from '../../core/tasks/ids.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import {
   type CommandAnswer,
@@ -318,7 +318,7 @@ async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): P
 
 function setUpFailure(problems: readonly Finding[]): EndIntake['outcome'] {
   const about = [...new Set(problems.map(({ check }) => check.replaceAll('-', ' ')))];
-  const message = `The check of the set-up found ${String(problems.length)} ${problems.length === 1 ? 'problem' : 'problems'}: ${namesOf(about)}.`;
+  const message = `The check of the set-up found ${String(problems.length)} ${problems.length === 1 ? 'problem' : 'problems'}: ${listFirstNames(about)}.`;
   return { kind: 'failed', reason: 'configuration', message };
 }
 

@@ -14,7 +14,7 @@ import {
   listTicksTakenBy,
 } from '../../core/snapshot/dashboard-record.ts';
 import { issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { type GateResult, gateResultOfLane, type SeenDashboard } from '../../handover/intake.ts';
 import type { Account } from '../../ports/forge.ts';
@@ -92,7 +92,7 @@ export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: O
     return gateResultOfLane(deps, await startQueueWork(deps, { asked: true, byHand: false, purpose: TASKS_PURPOSE }));
   const number = retried.map(issueOfId).find((issue) => issue !== null);
   return number === undefined
-    ? updated(`Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`)
+    ? updated(`Obeyed on the dashboard: ${listFirstNames(obeyed.map(({ box }) => wordsOfBox(box)))}.`)
     : gateResultOfLane(deps, await startIssueWork(deps, { number, redo: false, approvedText: null }));
 }
 

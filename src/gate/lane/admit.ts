@@ -25,9 +25,9 @@ import {
 import type { Task } from '../../core/tasks/task.ts';
 import { isEligible, listTasksWithinReach } from '../../core/tasks/queue.ts';
 import type { ObjectId } from '../../core/evidence.ts';
-import { completeSentence, namesOf } from '../../core/text/phrase.ts';
+import { completeSentence, listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { withOvertaken } from '../../handover/clear-head.ts';
+import { recordOvertakenHold } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
@@ -195,7 +195,7 @@ function rewrittenBaseWarning({ branch, baseBranch }: IntakeLane, below: number)
 }
 
 function removedWorkWarning(branch: string, removed: readonly TaskId[]): string {
-  const names = namesOf(removed.map(nameOfTaskId));
+  const names = listFirstNames(removed.map(nameOfTaskId));
   return `Somebody removed finished work from ${branch}, so it is open again: ${names}. To leave it out for good, close the issue or remove its label.`;
 }
 
@@ -227,7 +227,7 @@ async function freeForWork(
     return { kind: 'held', notes: { ...notes, held: { hold, isDraft: standing.isDraft, refusal: error.message } } };
   }
   deps.log.info(`${name} is a draft again, with auto-merge off, because this run works on the requested changes.`);
-  const feedback = withOvertaken(state.feedback, hold, deps.clock.now());
+  const feedback = recordOvertakenHold(state.feedback, hold, deps.clock.now());
   const pullRequest = lane.pullRequest === null ? null : { ...lane.pullRequest, draft: true };
   const ended = hold.queued ? 'was removed from the merge queue' : 'no longer merges automatically';
   const warning = `${name} ${ended}, because the requested changes need new commits. Switch that on again once you have reviewed them.`;

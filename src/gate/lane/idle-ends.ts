@@ -1,6 +1,6 @@
 import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
 import { describeRemoval } from '../../core/people/withdrawal.ts';
-import { completeSentence, namesOf } from '../../core/text/phrase.ts';
+import { completeSentence, listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { endIntake, type Intake, type RunNotes } from '../../handover/intake.ts';
 import { saveOrder } from '../command/save-order.ts';
@@ -14,7 +14,7 @@ export type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** Ends the run because every issue of the queue has its own lane, or was split into sub-issues. */
 export function endWorkedElsewhere({ issues }: WorkRequest): EndIntake {
-  const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
+  const named = listFirstNames(issues.map(({ number }) => `#${String(number)}`));
   const end = endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issues.length === 0) return end;
   return withWarning(
@@ -120,7 +120,7 @@ export function endOfSplitOrBegun(
   const made = split.get(thread);
   if (made !== undefined)
     return refused(
-      `This issue was split into sub-issues (${namesOf(made.map((number) => `#${String(number)}`))}), so it is not a task any longer: Ralph works on those. Close it when they are done.`,
+      `This issue was split into sub-issues (${listFirstNames(made.map((number) => `#${String(number)}`))}), so it is not a task any longer: Ralph works on those. Close it when they are done.`,
     );
   if (purpose.kind !== 'proposal') return null;
   if (kept.snapshot === null)

@@ -15,7 +15,7 @@ import {
   PIPELINE_FILES,
 } from '../../core/pipeline/pipeline.ts';
 import type { Policy } from '../../core/policy.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 
@@ -137,7 +137,7 @@ export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
   }
   if (others.length > 0)
     deps.log.info(
-      `No pipeline: ${namesOf(others)} ${others.length === 1 ? 'has' : 'have'} no \`steps\` of this action.`,
+      `No pipeline: ${listFirstNames(others)} ${others.length === 1 ? 'has' : 'have'} no \`steps\` of this action.`,
     );
   return { kind: 'none' };
 }
@@ -163,18 +163,18 @@ async function resolved(
   if (parsed.kind === 'wrong' || problems.length > 0) return { kind: 'wrong', problems };
   const pipeline = resolvePipeline(file, parsed, base);
   log.info(describePipeline(pipeline, parsed.unused));
-  if (ignored.length > 0) log.info(`Not used, since ${file} comes first: ${namesOf(ignored)}`);
+  if (ignored.length > 0) log.info(`Not used, since ${file} comes first: ${listFirstNames(ignored)}`);
   const { missing, missingInCommands } = parsed;
   const warnings = [
     ...searchWarnings(pipeline, allowedTools),
     ...(missing.length === 0
       ? []
       : [
-          `${file} names ${missing.length === 1 ? 'a variable' : 'variables'} that the agent does not see, so their place is empty: ${namesOf(missing.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
+          `${file} names ${missing.length === 1 ? 'a variable' : 'variables'} that the agent does not see, so their place is empty: ${listFirstNames(missing.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
         ]),
     ...missingInCommands.map(
       ({ step, names }) =>
-        `${file}: the command of step ${step} names ${names.length === 1 ? 'a variable' : 'variables'} that it neither sees nor sets, so bash puts nothing in their place: ${namesOf(names.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
+        `${file}: the command of step ${step} names ${names.length === 1 ? 'a variable' : 'variables'} that it neither sees nor sets, so bash puts nothing in their place: ${listFirstNames(names.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
     ),
   ];
   return { kind: 'pipeline', pipeline, warnings };
@@ -188,7 +188,7 @@ function searchWarnings({ file, steps }: Pipeline, allowedTools: Policy['allowed
   return named.length === 0 || allowsWebSearch(allowedTools)
     ? []
     : [
-        `${file} gives WebSearch to ${namesOf(named)}, which searches only where the input \`allowed-tools\` has WebSearch as well.`,
+        `${file} gives WebSearch to ${listFirstNames(named)}, which searches only where the input \`allowed-tools\` has WebSearch as well.`,
       ];
 }
 
@@ -223,7 +223,7 @@ export async function readMcpServers(
   log.info(
     servers.length === 0
       ? `MCP servers: none in ${where}`
-      : `MCP servers from ${where}: ${namesOf(servers.map(({ name }) => name))}`,
+      : `MCP servers from ${where}: ${listFirstNames(servers.map(({ name }) => name))}`,
   );
   return servers;
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { ObjectId, TreeSnapshot } from '../../core/evidence.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { TreeChange, WorkTreeFiles } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
@@ -133,7 +133,7 @@ export function createLaneTrees(
           if (left.length > 0)
             throw new UserError(
               'infrastructure',
-              `Processes of the isolated agent cannot be ended: ${namesOf(left)}. Work finished before that is published. Restart the runner.`,
+              `Processes of the isolated agent cannot be ended: ${listFirstNames(left)}. Work finished before that is published. Restart the runner.`,
             );
         };
         return { top, access, quarantine: detached, tolerated, files: access.files, leave };

@@ -1,5 +1,5 @@
 import type { ObjectId, TreeSnapshot } from '../../core/evidence.ts';
-import { namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 import { nameOfBeside, findNewBesideWork, type BesideWork } from '../../core/work-tree/answers.ts';
 import type { CommittedIteration, Review } from '../../ports/repository.ts';
 import { createInspection } from '../inspection/inspection.ts';
@@ -174,7 +174,7 @@ export async function restoreWorkTree(work: LaneWork, wanted: ObjectId): Promise
   const { paths, left } = await work.access.putBack(wanted, work.tolerated);
   if (left.length > 0) {
     work.tolerated = addTolerated(work.tolerated, left);
-    const names = namesOf(left.map(({ path }) => decodeGitName(path)));
+    const names = listFirstNames(left.map(({ path }) => decodeGitName(path)));
     work.options.log.warning(
       `Changes that verify or the agent left in the work tree cannot be undone. They stay there and are not published: ${toOneLine(names, 500)}.`,
     );

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { PrivateRepository } from './private-repository.ts';
 
@@ -18,7 +18,7 @@ export async function refuseIgnoredFiles(
   const ignored =
     exitCode === 0 ? stdout.toString().split('\0').filter(Boolean) : await ignoredOf(repository, added, commits[1]);
   if (ignored.length === 0) return;
-  const names = toOneLine(namesOf(ignored), 300);
+  const names = toOneLine(listFirstNames(ignored), 300);
   throw new UserError('infrastructure', `Branch ${branch} has files that git ignores here: ${names}.`);
 }
 

@@ -2,7 +2,7 @@ import { lstat, readFile, readlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { toFolderKeys, toRootPath } from '../../core/folder.ts';
-import { namesOf, completeSentence } from '../../core/text/phrase.ts';
+import { listFirstNames, completeSentence } from '../../core/text/phrase.ts';
 import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { buildAuthVariables, createGit, type Git, findGitVersionProblem } from '../git.ts';
 import { locateNamedFile, decodeGitName } from '../names.ts';
@@ -185,7 +185,7 @@ async function dirtyPaths(
   const dirty = unlike.length === 0 ? [] : await changedByHand(workspace, repository, { head, paths: unlike });
   if (dirty.length === 0) return [];
   return [
-    `The work tree in ${workspace.top} is not clean: ${namesOf(dirty.map(decodeGitName))}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
+    `The work tree in ${workspace.top} is not clean: ${listFirstNames(dirty.map(decodeGitName))}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
   ];
 }
 

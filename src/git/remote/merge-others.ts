@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import type { PushResult } from '../../ports/remote.ts';
 import { mergeTrees } from '../checkout/merge/auto-merge.ts';
 import { FETCH_REFS_ONLY, type Git, buildIdentityVariables } from '../git.ts';
@@ -101,7 +101,7 @@ export async function pushMerged(
   if (made.kind === 'conflict')
     return {
       kind: 'moved',
-      why: `Somebody pushed commits to it that conflict with this run's in ${namesOf(made.files)}.`,
+      why: `Somebody pushed commits to it that conflict with this run's in ${listFirstNames(made.files)}.`,
     };
   const { head: commit, theirs } = made;
   if (commit !== theirs) {

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { type BareRepositoryOptions, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 import { createInspection, type Inspection, type PublishingRules } from '../inspection/inspection.ts';
 import { readCommitChain, changesOfCommits, type Commit, type ObjectReader, withObjects } from '../objects.ts';
@@ -114,7 +114,7 @@ export async function inspectOutgoing(
     const named = [...[...objections].map(([path, why]) => `${path} (${why})`), ...texts];
     return named.length === 0
       ? null
-      : `The commits contain content that must not be published and was changed after its inspection: ${namesOf(named)}.`;
+      : `The commits contain content that must not be published and was changed after its inspection: ${listFirstNames(named)}.`;
   });
 }
 

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import type { PushObstacle, PushResult } from '../../ports/remote.ts';
 import { type Git, buildIdentityVariables, parseRemoteWords } from '../git.ts';
 import { readTreeId } from '../objects.ts';
@@ -141,7 +141,9 @@ async function undoProbe(
   const undone = await git.answer([...undo, ...updates.map(({ update }) => update)], buildNetwork(options));
   return undone.exitCode === 0
     ? { kind: 'pushed' }
-    : rejectPush(`A check left the empty commit ${commit} on ${namesOf(refs)}, and the server does not take it back`);
+    : rejectPush(
+        `A check left the empty commit ${commit} on ${listFirstNames(refs)}, and the server does not take it back`,
+      );
 }
 
 /** Returns true if the server only says that the push was atomic, or that it does not support atomic pushes. */

@@ -30,7 +30,7 @@ type Part = keyof typeof NEEDED;
 const MAX_SUMMARY_CHARS = 4_000;
 
 /** Returns all checks of a commit, oldest first. */
-export function checksOf(commit: CommitAnswer | null): readonly CheckNow[] {
+export function listChecks(commit: CommitAnswer | null): readonly CheckNow[] {
   const suites = keepShownEntries(commit?.checkSuites).flatMap(ofSuite);
   const statuses = (commit?.status?.contexts ?? []).map(ofStatus);
   return [...suites, ...statuses].toSorted(

@@ -8,12 +8,12 @@ import { type Client, type ForgeOptions, usualPace } from '../client.ts';
 import { mayWorkInParts } from '../graphql/errors.ts';
 import { loadCheckDetails } from './check-details.ts';
 import { armAutoMerge, disarmAutoMerge } from './auto-merge.ts';
-import { readAllowedParts, checksOf } from './checks-now.ts';
+import { readAllowedParts, listChecks } from './checks-now.ts';
 import { COMPUTES_SECONDS, withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
 import {
   type CommitAuthor,
   selectCommitsBefore,
-  emailOf,
+  emailOfAuthor,
   EARLIER_CHECKS_QUERY,
   type EarlierChecksAnswer,
   type Nodes,
@@ -21,7 +21,7 @@ import {
 } from './pull-request-query.ts';
 import {
   askWithKnownFields,
-  decisionOf,
+  convertDecision,
   type LackingFields,
   mergeabilityOf,
   readStanding,
@@ -197,7 +197,7 @@ async function checksBefore({ ask }: Client, tip: string): Promise<readonly Chec
       async (octokit, at) =>
         readAllowedParts(octokit.graphql<EarlierChecksAnswer>(EARLIER_CHECKS_QUERY, { ...at, tip })),
     );
-    return selectCommitsBefore(data.repository.object ?? {}).flatMap(checksOf);
+    return selectCommitsBefore(data.repository.object ?? {}).flatMap(listChecks);
   } catch (error) {
     // Return no checks: a failed check is then worked on as if it had never run on the base branch.
     if (!(error instanceof UserError)) throw error;
@@ -249,7 +249,7 @@ function toClosed(pull: ClosedAnswer, prefix: string): readonly ClosedPull[] {
   const commits = keepShownEntries(newest).map(({ commit }) => ({
     id: commit.oid,
     message: commit.message,
-    email: emailOf(commit),
+    email: emailOfAuthor(commit),
   }));
   const kind = state === 'MERGED' ? 'merged' : 'closed';
   return [{ number, branch, kind, at, head, commit: mergeCommit?.oid ?? null, commits }];
@@ -268,7 +268,7 @@ function toWaiting(
       mergeable: mergeabilityOf(pull.mergeable),
       checks: rollups[state] ?? 'unknown',
       isDraft: pull.isDraft,
-      decision: decisionOf(pull.reviewDecision),
+      decision: convertDecision(pull.reviewDecision),
       isReviewRequested: (pull.reviewRequests?.totalCount ?? 0) > 0,
       isArmed: pull.autoMergeRequest != null,
       isBehind: pull.mergeStateStatus === 'BEHIND',

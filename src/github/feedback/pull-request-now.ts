@@ -10,13 +10,13 @@ import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { cutText, flattenText, completeSentence } from '../../core/text/phrase.ts';
 import { type Client, type ForgeOptions, type Octokit, type RepositoryName, toAccount, usualPace } from '../client.ts';
 import { graphqlAnswerOf, isUnknownField, mayWorkInParts } from '../graphql/errors.ts';
-import { readAllowedParts, checksOf, type RefusedParts } from './checks-now.ts';
+import { readAllowedParts, listChecks, type RefusedParts } from './checks-now.ts';
 import {
   type ChecksAnswer,
   type ChecksPart,
   buildChecksQuery,
   type CommentAnswer,
-  emailOf,
+  emailOfAuthor,
   MAX_UNRESOLVED_THREADS,
   type PlainCommentAnswer,
   type PullAnswer,
@@ -31,7 +31,7 @@ import {
   type ThreadsAnswer,
   buildThreadsQuery,
 } from './pull-request-query.ts';
-import { askWithKnownFields, type LackingFields, mergeabilityOf, readStanding, toStanding } from './standing.ts';
+import { askWithKnownFields, type LackingFields, mergeabilityOf, readStanding, convertStanding } from './standing.ts';
 
 const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
 
@@ -198,7 +198,7 @@ function toPullRequest(read: {
   const { pull, threads, refused, mergeable } = read;
   const base = pull.baseRef?.target ?? null;
   return {
-    ...toStanding(pull),
+    ...convertStanding(pull),
     number: pull.number,
     url: pull.url,
     head: pull.headRefOid,
@@ -211,7 +211,7 @@ function toPullRequest(read: {
     comments: keepShownEntries(pull.comments).flatMap(toPlainComment),
     checks:
       refused.checks === null
-        ? { kind: 'known', head: checksOf(keepShownEntries(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
+        ? { kind: 'known', head: listChecks(keepShownEntries(pull.commits)[0]?.commit ?? null), base: listChecks(base) }
         : { kind: 'unreadable', why: refused.checks, ...(refused.isTemporary ? { isTemporary: true } : {}) },
   };
 }
@@ -227,7 +227,7 @@ function headsOf({ headRefOid, newest }: PullAnswer): PullRequestNow['heads'] {
   do {
     const commit = commits.find(({ oid }) => oid === at);
     const [first, second] = keepShownEntries(commit?.parents);
-    const isOfPerson = second === undefined && (commit === undefined || !isEmailOfBot(emailOf(commit)));
+    const isOfPerson = second === undefined && (commit === undefined || !isEmailOfBot(emailOfAuthor(commit)));
     at = isOfPerson ? undefined : first?.oid;
     if (at !== undefined) below.push(at);
   } while (at !== undefined);

@@ -1,6 +1,6 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
 import type { ThreadNow } from '../../core/feedback/pull-request-now.ts';
-import { buildStandingFields, withoutLacking, type LackingFields, type StandingAnswer } from './standing.ts';
+import { buildStandingFields, removeUnknownFields, type LackingFields, type StandingAnswer } from './standing.ts';
 
 /** Maximum number of unresolved threads, and of threads per page. */
 export const MAX_UNRESOLVED_THREADS = 100;
@@ -76,7 +76,7 @@ const conversationFields = (lacking: LackingFields, page: number) =>
 
 /** Builds the query for everything at once. */
 export const buildPullRequestQuery = (lacking: LackingFields): string =>
-  withoutLacking(
+  removeUnknownFields(
     `${ofPullRequest(`${conversationFields(lacking, MAX_UNRESOLVED_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
 ${HEAD_FRAGMENT}
 ${BASE_FRAGMENT}
@@ -87,14 +87,14 @@ ${THREAD_FRAGMENTS}`,
 
 /** Builds the query for everything but checks (threads, reviews, decisions), in smaller pages. */
 export const buildConversationQuery = (lacking: LackingFields): string =>
-  withoutLacking(
+  removeUnknownFields(
     `${ofPullRequest(`${conversationFields(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
     lacking,
   );
 
 /** Builds the query for the checks of one commit only. */
 export const buildChecksQuery = (part: ChecksPart, lacking: LackingFields): string =>
-  withoutLacking(
+  removeUnknownFields(
     `${ofPullRequest(`number isCrossRepository ${CHECKS[part]}`)}
 ${part === 'head' ? HEAD_FRAGMENT : BASE_FRAGMENT}
 ${RUN_FRAGMENT}`,
@@ -103,7 +103,7 @@ ${RUN_FRAGMENT}`,
 
 /** Builds the query for threads before the known ones, in pages of this size. */
 export const buildThreadsQuery = (page: number, lacking: LackingFields): string =>
-  withoutLacking(
+  removeUnknownFields(
     `query ($owner: String!, $repo: String!, $number: Int!, $before: String!) {
   repository(owner: $owner, name: $repo) {
     pullRequest(number: $number) { reviewThreads(last: ${String(page)}, before: $before) { ${THREADS} } }
@@ -170,7 +170,7 @@ export interface CommitAuthor {
 }
 
 /** Returns the address of a commit's author; empty if it has none. */
-export function emailOf({ author }: CommitAuthor): string {
+export function emailOfAuthor({ author }: CommitAuthor): string {
   return author?.email ?? '';
 }
 

@@ -22,7 +22,7 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
 const OF_THE_TRAIN: readonly string[] = ['rules', 'RequiredStatusChecksParameters', 'mergeStateStatus'];
 
 /** Returns the query without the fields that the server does not know. */
-export function withoutLacking(query: string, lacking: LackingFields): string {
+export function removeUnknownFields(query: string, lacking: LackingFields): string {
   return [...lacking].reduce((text, name) => {
     const replaced = Object.hasOwn(REPLACED, name) ? REPLACED[name] : undefined;
     return replaced === undefined ? text : text.replace(...replaced);
@@ -55,7 +55,7 @@ export interface StandingAnswer {
 }
 
 /** Converts GitHub's answer to the decisions of people on a pull request. */
-export function toStanding(answer: StandingAnswer): ReviewState {
+export function convertStanding(answer: StandingAnswer): ReviewState {
   const { id, isDraft, reviewDecision, autoMergeRequest = null, isInMergeQueue = false } = answer;
   const opinions = (answer.latestOpinionatedReviews?.nodes ?? []).filter((node) => node !== null);
   const peopleWho = (wanted: string): readonly string[] =>
@@ -66,7 +66,7 @@ export function toStanding(answer: StandingAnswer): ReviewState {
   return {
     id,
     isDraft,
-    decision: decisionOf(reviewDecision),
+    decision: convertDecision(reviewDecision),
     approvedBy: peopleWho('APPROVED'),
     changesRequestedBy: peopleWho('CHANGES_REQUESTED'),
     autoMerge: autoMergeRequest !== null,
@@ -75,7 +75,7 @@ export function toStanding(answer: StandingAnswer): ReviewState {
 }
 
 /** Returns the reviewers' decision in Ralph's words, or null if no review is required. */
-export function decisionOf(answer: StandingAnswer['reviewDecision']): ReviewState['decision'] {
+export function convertDecision(answer: StandingAnswer['reviewDecision']): ReviewState['decision'] {
   return answer === null ? null : decisions[answer];
 }
 
@@ -132,11 +132,14 @@ export async function readStanding(
   branch: string,
 ): Promise<(ReviewState & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
   const { repository } = await askWithKnownFields((lacking) =>
-    octokit.graphql<HeadAnswer>(withoutLacking(headQuery(lacking), lacking), { ...at, branch: `refs/heads/${branch}` }),
+    octokit.graphql<HeadAnswer>(removeUnknownFields(headQuery(lacking), lacking), {
+      ...at,
+      branch: `refs/heads/${branch}`,
+    }),
   );
   const pull = repository.ref?.associatedPullRequests.nodes?.[0] ?? null;
   if (pull === null || pull.isCrossRepository) return null;
-  return { ...toStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
+  return { ...convertStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
 }
 
 /** Converts GitHub's word for the mergeability of a pull request. */

@@ -1,7 +1,7 @@
 import { capitalizeFirst } from '../../core/text/phrase.ts';
 import { gatherCalls, settleCall } from '../../ports/gathered-calls.ts';
 import type { Octokit } from '../client.ts';
-import { statusOf } from '../errors.ts';
+import { readHttpStatus } from '../errors.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
 
 /**
@@ -112,7 +112,7 @@ export async function writeAllOrEach<T>(
   try {
     await write(all);
   } catch (error) {
-    if (all.length === 1 || statusOf(error) !== 422) throw error;
+    if (all.length === 1 || readHttpStatus(error) !== 422) throw error;
     const settled = await Promise.allSettled(all.map((one) => write([one])));
     const refused = settled.find((one) => one.status === 'rejected');
     if (refused !== undefined) throw refused.reason;

@@ -1,4 +1,4 @@
-import { namesOf, completeSentence } from '../../core/text/phrase.ts';
+import { listFirstNames, completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { Forge, ForgeAdapter, WishResult, Wishes, WishWrites } from '../../ports/forge.ts';
 
@@ -76,6 +76,6 @@ export function withWishes(adapter: ForgeAdapter): Forge {
     addLabels: wish('addLabels'),
     react: wish('react'),
     refusedWishes: () =>
-      [...refused.values()].map(({ what, why }) => `The run continued without ${namesOf([...what])}: ${why}`),
+      [...refused.values()].map(({ what, why }) => `The run continued without ${listFirstNames([...what])}: ${why}`),
   };
 }

@@ -1,5 +1,5 @@
 import {
-  ALREADY_THERE,
+  ALREADY_APPLIED,
   answerForMerged,
   MERGED_BY_ITSELF,
   MERGED_WITHOUT_CALL,
@@ -74,7 +74,7 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChang
   if (old === undefined) return work;
   const made = applySuggestion(old, on.suggestion);
   if (made.kind === 'stale') return work;
-  if (made.kind === 'there') return answerWithoutCall(deps, work, { id: task.id, own: ALREADY_THERE });
+  if (made.kind === 'there') return answerWithoutCall(deps, work, { id: task.id, own: ALREADY_APPLIED });
   const { text } = made;
   const name = `${toOneLine(on.path, 200)}:${String(on.suggestion.from)}`;
   const { head, withheld } = await repository.commitTexts({

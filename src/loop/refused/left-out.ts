@@ -9,7 +9,7 @@ import {
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { explainRefusal, findRefusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
-import { namesOf, completeSentence } from '../../core/text/phrase.ts';
+import { listFirstNames, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/intake.ts';
@@ -74,7 +74,7 @@ async function withoutFiles(
   const isLeft = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
   const workTree = isLeft ? 'reset' : 'as-it-is';
   log.warning(
-    `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${completeSentence(words)}`,
+    `The git server refused ${listFirstNames(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${completeSentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused, workTree });
   const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
@@ -105,7 +105,7 @@ async function withoutTasks(
   const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   log.warning(
-    `The git server refused the commits for ${namesOf(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${completeSentence(words)}`,
+    `The git server refused the commits for ${listFirstNames(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${completeSentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused: [], workTree: 'reset' });
   const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };

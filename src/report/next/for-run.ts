@@ -3,19 +3,19 @@ import type { Outcome } from '../../core/outcome.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
   listAllTasks,
-  findingsOf,
+  listFindings,
   isPromptAlone,
   isQueue,
   isScheduled,
-  iterationsOf,
-  laneOf,
+  listIterations,
+  selectLaneReport,
   pickVerification,
-  settingOf,
+  selectReportSetting,
   nameFirstTask,
-  workOf,
+  selectWorkedReport,
 } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
-import { nameBaseBranch, sourcesOf, suggestAddingTask } from '../sentences/waiting.ts';
+import { nameBaseBranch, describeTaskSources, suggestAddingTask } from '../sentences/waiting.ts';
 import { suggestWhenBlocked } from './for-tasks.ts';
 import {
   createCommandStep,
@@ -61,7 +61,7 @@ export function suggestNextSteps(report: RunReport): readonly NextStep[] {
     case 'idle':
       return idleSteps(outcome, report);
     case 'paused': {
-      const head = laneOf(report)?.headSha ?? null;
+      const head = selectLaneReport(report)?.headSha ?? null;
       return outcome.reason === 'withdrawn'
         ? [
             ...(head === null ? [] : [createNextStep('note', 'what was done stays on the branch')]),
@@ -145,7 +145,7 @@ function retrySteps(report: RunReport): readonly NextStep[] {
 }
 
 function redBaseSteps(report: RunReport): readonly NextStep[] {
-  const merged = workOf(report) === null ? '' : ', with the fix merged into its branch';
+  const merged = selectWorkedReport(report) === null ? '' : ', with the fix merged into its branch';
   return [
     ...[
       createNextStep('fix', nameBaseBranch(report)),
@@ -185,7 +185,7 @@ function parkedSteps(outcome: End<'parked'>, report: RunReport): readonly NextSt
 
 /** Explains why the wait is shorter than the agent reported; empty if it is not. */
 function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): readonly NextStep[] {
-  const limit = iterationsOf(report).at(-1)?.analysis.usageLimit ?? null;
+  const limit = listIterations(report).at(-1)?.analysis.usageLimit ?? null;
   const reported = Date.parse(limit?.resumeAt ?? '');
   if (limit?.unconfirmed !== true || !(reported > resumeAt)) return [];
   const until = formatInstantFrom(reported, report.endedAt);
@@ -244,27 +244,27 @@ function resumeSteps(by: string, report: RunReport): readonly NextStep[] {
       createNextStep('note', 'what this run made was not pushed'),
       createNextStep('wait', 'the next run begins from the base branch'),
     ];
-  const pullRequest = (laneOf(report)?.pullRequest ?? null) === null ? [] : ['the pull request'];
+  const pullRequest = (selectLaneReport(report)?.pullRequest ?? null) === null ? [] : ['the pull request'];
   const threads = isQueue(report) ? [...pullRequest, "one of the queue's issues"] : ['the issue'];
   return [{ ...createCommandStep('resume', threads, isQueue(report)), lead: 'to continue, ' }];
 }
 
 /** Returns false if the lane's pull request is known to be merged or closed. */
 function mayBeOpen(report: RunReport): boolean {
-  const { train = null } = settingOf(report) ?? {};
-  const branch = laneOf(report)?.branch ?? null;
+  const { train = null } = selectReportSetting(report) ?? {};
+  const branch = selectLaneReport(report)?.branch ?? null;
   return train === null || branch === null || train.pulls.some((pull) => pull.branch === branch);
 }
 
 function idleSteps(outcome: End<'idle'>, report: RunReport): readonly NextStep[] {
   switch (outcome.reason) {
     case 'no_tasks':
-      return suggestAddingTask(sourcesOf(report));
+      return suggestAddingTask(describeTaskSources(report));
     case 'all_done': {
       const against = suggestForObjections(report);
       const merge = against.length > 0 ? against : [createNextStep('merge', 'the pull request')];
       const again = `work begins again when \`${nameFirstTask(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\``;
-      const more = suggestAddingTask(sourcesOf(report)).map((one, at) =>
+      const more = suggestAddingTask(describeTaskSources(report)).map((one, at) =>
         at === 0 ? { ...one, lead: 'for more work, ' } : one,
       );
       const merging = mayBeOpen(report) ? merge : [];
@@ -288,7 +288,7 @@ function failedSteps(outcome: End<'failed'>, report: RunReport): readonly NextSt
       createNextStep('note', 'if it fails in the same way, follow the message above'),
       ...keptSteps(report),
     ];
-  return findingsOf(report).length > 0
+  return listFindings(report).length > 0
     ? [createNextStep('fix', 'what has a ✗'), createNextStep('set', 'give the command `doctor` again', ', then ')]
     : [createNextStep('fix', 'the problems above'), createNextStep('rerun', '', ' and '), ...keptSteps(report)];
 }

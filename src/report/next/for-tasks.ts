@@ -11,8 +11,8 @@ import {
   type TaskProgress,
 } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { listAllTasks, isQueue, listIterationsOn, laneOf, pickVerification } from '../facts.ts';
-import { namesOfAwaited, sourcesOf } from '../sentences/waiting.ts';
+import { listAllTasks, isQueue, listIterationsOn, selectLaneReport, pickVerification } from '../facts.ts';
+import { namesOfAwaited, describeTaskSources } from '../sentences/waiting.ts';
 import { listWithheldFrom } from '../sentences/ends/withheld.ts';
 import {
   createCommandStep,
@@ -226,7 +226,7 @@ function stepsForSubject({ task: { source }, progress }: TaskReport): readonly N
 function threadsOf(task: Task, report: RunReport): readonly string[] {
   return [
     ...(issueOfTask(task) === null ? [] : ['the issue']),
-    ...((laneOf(report)?.pullRequest ?? null) === null ? [] : ['the pull request']),
+    ...((selectLaneReport(report)?.pullRequest ?? null) === null ? [] : ['the pull request']),
   ];
 }
 
@@ -236,7 +236,7 @@ function threadsOf(task: Task, report: RunReport): readonly string[] {
 function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly string[] {
   if (stuck.some(({ task }) => !isListedTask(task))) return ['the pull request'];
   if (!isQueue(report)) return ['the issue'];
-  if ((laneOf(report)?.pullRequest ?? null) !== null) return ['the pull request'];
+  if ((selectLaneReport(report)?.pullRequest ?? null) !== null) return ['the pull request'];
   return stuck.every(({ task }) => issueOfTask(task) !== null) ? ['its issue'] : [];
 }
 
@@ -247,7 +247,7 @@ function dependencySteps(outside: readonly string[], report: RunReport): readonl
   const remove = createNextStep('set', 'remove the dependency', ', or ');
   if (here.length === 0)
     return [createNextStep('note', 'what they wait for is in another repository: close it there'), remove];
-  const label = createNextStep('label', `${sourcesOf(report).label} on ${shown}`);
+  const label = createNextStep('label', `${describeTaskSources(report).label} on ${shown}`);
   return [
     { ...label, lead: 'to have Ralph work on what they wait for, ' },
     createNextStep('close', 'it', '; or '),

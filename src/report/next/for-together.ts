@@ -1,5 +1,5 @@
 import { nameOfLane } from '../../core/tasks/ids.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import type { EndOfLane, ParallelEnd } from '../../handover/together.ts';
 import { createNextStep, type NextStep } from './step.ts';
 
@@ -30,10 +30,15 @@ export function suggestTogether({ lanes, train }: ParallelEnd): readonly NextSte
   const steps = [
     ...(asking.length === 0
       ? []
-      : [createNextStep('look', `what ${namesOf(asking)} ${asking.length === 1 ? 'asks' : 'ask'} of you`)]),
+      : [createNextStep('look', `what ${listFirstNames(asking)} ${asking.length === 1 ? 'asks' : 'ask'} of you`)]),
     ...(silent.length === 0
       ? []
-      : [createNextStep('look', `the logs of the jobs for ${namesOf(silent.map(({ lane }) => nameOfLane(lane)))}`)]),
+      : [
+          createNextStep(
+            'look',
+            `the logs of the jobs for ${listFirstNames(silent.map(({ lane }) => nameOfLane(lane)))}`,
+          ),
+        ]),
     ...(ready.length === 0 ? [] : [createNextStep('review', `and merge ${ready.join(', then ')}`)]),
     ...(isContinued ? [createNextStep('wait', 'the next run continues what is unfinished')] : []),
   ];

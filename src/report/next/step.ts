@@ -4,7 +4,15 @@ import type { CommandWords } from '../../core/people/command.ts';
 import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { flattenText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, listLaneTasks, warningsOf } from '../facts.ts';
+import {
+  isQueue,
+  listIterations,
+  selectLaneReport,
+  pickVerification,
+  selectReportSetting,
+  listLaneTasks,
+  listSettingWarnings,
+} from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
 import { renderProse, renderTaskLink } from '../markdown.ts';
 import { describeObjections } from '../sentences/feedback.ts';
@@ -33,7 +41,7 @@ export type Words = readonly (string | Task)[];
 type Command = CommandWords | `retry ${string}`;
 
 /** The kinds of steps, each with the words that it begins with. */
-export const KINDS = {
+export const STEP_OPENINGS = {
   command: 'comment ',
   rerun: 're-run the workflow',
   review: 'review ',
@@ -65,7 +73,7 @@ export const KINDS = {
   nothing: 'nothing',
 } as const;
 
-type Kind = keyof typeof KINDS;
+type Kind = keyof typeof STEP_OPENINGS;
 
 /** Creates a step of any kind but `command`. */
 export function createNextStep(kind: Exclude<Kind, 'command'>, what: string | Words = '', joint?: string): NextStep {
@@ -127,12 +135,12 @@ function nameFor(task: Task, target: ReadingPlace): string {
 
 function clauseOf(one: NextStep, target: ReadingPlace): Words {
   if (one.kind === 'rerun' && target === 'terminal') return ['run again', ...one.what];
-  if (one.kind !== 'command') return [KINDS[one.kind], ...one.what];
+  if (one.kind !== 'command') return [STEP_OPENINGS[one.kind], ...one.what];
   const { command: given, on, byHand } = one;
   if (target === 'terminal') return [`ralph ${given}`];
   const [name = ''] = given.split(' ');
   const atHand = `run the workflow by hand with the command \`${name}\``;
-  const comment = `${KINDS.command}\`/ralph ${given}\`${on.length === 0 ? '' : ` on ${on.join(' or ')}`}`;
+  const comment = `${STEP_OPENINGS.command}\`/ralph ${given}\`${on.length === 0 ? '' : ` on ${on.join(' or ')}`}`;
   if (!byHand) return [comment];
   if (on.length > 0) return [`${comment}, or ${atHand}`];
   // The workflow's input cannot name this task, so also give the command for a checkout.
@@ -234,13 +242,13 @@ export function suggestMerge(report: RunReport): readonly NextStep[] {
     return [createNextStep('look', 'the failing tests before anything is merged')];
   const against = suggestForObjections(report);
   if (against.length > 0) return against;
-  return laneOf(report)?.checks?.unstarted === true
+  return selectLaneReport(report)?.checks?.unstarted === true
     ? [
         createNextStep('set', 'start the checks, which have not run'),
         createNextStep('review', 'the pull request', '; then '),
         AND_MERGE,
       ]
-    : warningsOf(report).length === 0
+    : listSettingWarnings(report).length === 0
       ? [createNextStep('review', 'the pull request'), AND_MERGE]
       : [createNextStep('look', 'the warnings'), createNextStep('review', 'the pull request', ', then '), AND_MERGE];
 }
@@ -258,7 +266,7 @@ const OR_DISMISS = '(where there are no drafts, dismiss the approval)';
 
 /** Returns the steps that end the wait for a review. */
 export function suggestReview(report: RunReport): readonly NextStep[] {
-  const held = laneOf(report)?.held ?? null;
+  const held = selectLaneReport(report)?.held ?? null;
   if (held === null || report.kind === 'worked')
     return [
       ...[createNextStep('review', 'and merge what is open'), createNextStep('close', 'it', ', or ')],
@@ -291,7 +299,7 @@ export function suggestWhenReady(report: RunReport): readonly NextStep[] {
 
 /** Returns how to request a change. A done task stays done unless reviews are answered, so the change is new work. */
 function stepsToChange(report: RunReport): readonly NextStep[] {
-  if (settingOf(report)?.answersReviews === true)
+  if (selectReportSetting(report)?.answersReviews === true)
     return [createNextStep('review', 'it'), createNextStep('wait', 'Ralph answers each comment of a review', ': ')];
   if (!listLaneTasks(report).some(({ task }) => issueOfTask(task) !== null))
     return [createNextStep('set', 'add a task for it')];
@@ -327,7 +335,7 @@ export function suggestAtHome(report: RunReport): readonly NextStep[] {
       return REVIEW_AND_MERGE;
     case 'parked': {
       const run = createNextStep('rerun', ` after ${formatInstantFrom(outcome.resumeAt, now)}`);
-      return settingOf(report)?.policy.onLimit === 'park'
+      return selectReportSetting(report)?.policy.onLimit === 'park'
         ? [run, createNextStep('set', 'use --on-limit wait', ', or ')]
         : [run];
     }
@@ -338,7 +346,7 @@ export function suggestAtHome(report: RunReport): readonly NextStep[] {
         ? [RUN_TO_CONTINUE]
         : [createCommandStep('resume'), THEN_RUN];
     case 'cancelled':
-      return iterationsOf(report).some(({ evidence }) => evidence.end.kind === 'cancelled')
+      return listIterations(report).some(({ evidence }) => evidence.end.kind === 'cancelled')
         ? [RUN_TO_CONTINUE, createNextStep('note', 'the iteration that was running is lost', '; ')]
         : [RUN_TO_CONTINUE];
     case 'halted': {

@@ -4,7 +4,7 @@ import { outcomeKinds } from '../../core/outcome.ts';
 import { formatNeedsMarker, type Need, notificationKinds } from '../../core/people/notifications.ts';
 import { nameOfTaskId } from '../../core/tasks/ids.ts';
 import { cutText, toOneLine } from '../../core/text/phrase.ts';
-import { listAllTasks, laneOf } from '../facts.ts';
+import { listAllTasks, selectLaneReport } from '../facts.ts';
 import { renderWords } from '../next/step.ts';
 import { type NotificationText, renderNotification } from '../pages/notification.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
@@ -62,7 +62,7 @@ export function buildWebhookMessage(
     needs: needs.map((need) => describeNeed(need, notification)),
     markdown: renderNotification({ ...notification, mentions: [] }).replace(`${formatNeedsMarker(needs)}\n\n`, ''),
     commentUrl: comment === null ? at : `${at}#issuecomment-${comment}`,
-    pullRequestUrl: laneOf(report)?.pullRequest?.url ?? null,
+    pullRequestUrl: selectLaneReport(report)?.pullRequest?.url ?? null,
     runUrl: report.runUrl,
   };
 }

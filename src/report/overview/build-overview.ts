@@ -18,7 +18,7 @@ import {
   nameOfKnownTask,
   type Overview,
   type OverviewLane,
-  waitsOf,
+  listLaneWaits,
 } from './lane-waits.ts';
 
 const LAST_RUNS = 10;
@@ -157,7 +157,7 @@ function overviewLaneOf(
       attempts: each.progress.attempts,
       current: each.id === state.currentTask,
     })),
-    waits: [...waitsOf({ ...ofLane, cooldownMs, now })],
+    waits: [...listLaneWaits({ ...ofLane, cooldownMs, now })],
     spend: sumLedgerDays(addLedgers([state.ledger], now)),
     warnings: [...stored.warnings],
   };

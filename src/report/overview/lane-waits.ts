@@ -139,7 +139,7 @@ const MAX_NAMES = 3;
 const nobody = { runTag: '', runId: '', runAttempt: 1 };
 
 /** Returns all waits: first those of the whole lane, then those of each task. */
-export function waitsOf(facts: LaneFacts): readonly LaneWait[] {
+export function listLaneWaits(facts: LaneFacts): readonly LaneWait[] {
   return [...laneWaits(facts), ...facts.tasks.flatMap((known) => taskWaits(known, facts))];
 }
 

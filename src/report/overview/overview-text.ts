@@ -41,7 +41,7 @@ function runLine(run: Overview['runs'][number]): string {
 
 function heading(overview: Overview, lanes: readonly OverviewLane[]): string {
   const { repository, at } = overview;
-  const summary = isUnseen(overview) ? 'no branch was seen' : summaryOf(lanes);
+  const summary = isUnseen(overview) ? 'no branch was seen' : summarizeLanes(lanes);
   return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${summary}`;
 }
 
@@ -51,7 +51,7 @@ export function isUnseen({ branches: lanes, problems }: Pick<Overview, 'branches
 }
 
 /** Returns a summary of the lanes: `3 branches, 1 at work, 2 tasks waiting for a person`. */
-export function summaryOf(lanes: readonly OverviewLane[]): string {
+export function summarizeLanes(lanes: readonly OverviewLane[]): string {
   const number = (kinds: readonly LaneWait['kind'][]): number =>
     lanes.reduce((all, { waits }) => all + waits.filter(({ kind }) => kinds.includes(kind)).length, 0);
   const [running, stuck, reviews] = [number(['run']), number(['person', 'approval']), number(['review'])];
@@ -84,7 +84,7 @@ const ofLane: Partial<Readonly<Record<LaneWait['kind'], Condition>>> = {
 };
 
 /** Returns the condition of a lane in a word or two. */
-export function conditionOf({ waits, tasks }: OverviewLane): Condition {
+export function describeLaneCondition({ waits, tasks }: OverviewLane): Condition {
   const held = waits.flatMap(({ kind, task }) => (task === null ? (ofLane[kind] ?? []) : []))[0];
   if (held !== undefined) return held;
   if (tasks.length === 0) return 'idle';
@@ -101,7 +101,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   const open = tasks.filter(({ state }) => state !== 'done');
   const state = pullRequest?.state ?? null;
   return [
-    `${nameOfLaneAt(lane.branchId, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : formatTasksDone(done, tasks.length)}`,
+    `${nameOfLaneAt(lane.branchId, lane.place).padEnd(width)}  ${describeLaneCondition(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : formatTasksDone(done, tasks.length)}`,
     ...(pullRequest === null
       ? []
       : [

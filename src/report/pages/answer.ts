@@ -5,11 +5,11 @@ import { formatAnswerMarker, OWN_COMMENT_MARKER } from '../../core/people/comman
 import type { Outcome } from '../../core/outcome.ts';
 import type { ProposedTask } from '../../core/proposal/proposal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { completeSentence, toPlainTitle, namesOf } from '../../core/text/phrase.ts';
+import { completeSentence, toPlainTitle, listFirstNames } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCommitPageLink, renderCode, renderLink, renderProse, renderText } from '../markdown.ts';
 import { suggestForFeedback, renderSteps } from '../next/step.ts';
-import { pageOf } from '../sentences/feedback.ts';
+import { findRequestPage } from '../sentences/feedback.ts';
 
 /** The task and the repository to which an answer belongs. */
 interface AnswerFacts {
@@ -25,7 +25,7 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
   return [
     formatAnswerMarker(id, item.asked),
     ...(isAnsweredByComment(item.kind)
-      ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))]
+      ? [renderLink(renderText(item.title, 120), findRequestPage(item, { repositoryUrl }))]
       : []),
     answerLine(item, repositoryUrl),
     ...quoted(item),
@@ -70,7 +70,7 @@ export function renderProposal(tasks: readonly ProposedTask[], hash: string): st
         ...linesOf(task).map((line) => `- ${line}`),
         ...(task.dependsOn.length === 0
           ? []
-          : [`- Waits for ${namesOf(task.dependsOn.map((number) => `sub-task ${number}`))}`]),
+          : [`- Waits for ${listFirstNames(task.dependsOn.map((number) => `sub-task ${number}`))}`]),
       ].join('\n'),
     ),
     '**Next:** comment `/ralph approve`: exactly these become sub-issues, and Ralph works on them. For another proposal, change the text of this issue and comment `/ralph plan`. Both commands need write permission.',

@@ -6,7 +6,12 @@ import { renderMore, capLines, joinNames, flattenText, formatMoreLine } from '..
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { formatCount } from '../format.ts';
 import { renderCode, renderCommitPageLink, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
-import { type FeedbackRequest, renderFeedbackCounts, listFeedbackRequests, pageOf } from '../sentences/feedback.ts';
+import {
+  type FeedbackRequest,
+  renderFeedbackCounts,
+  listFeedbackRequests,
+  findRequestPage,
+} from '../sentences/feedback.ts';
 import { HIDDEN_CLOSING, HIDDEN_OPENING, parseHiddenStatus } from './status-json.ts';
 
 const BEGIN = '<!-- ralph:begin -->';
@@ -94,7 +99,7 @@ export function renderFeedbackItem({ id, item }: FeedbackRequest, report: Worked
   const rounds = item.rounds > 1 ? ` (${formatCount(item.rounds, 'round')})` : '';
   // A title that people wrote may end in a full stop, so remove it.
   const title = renderText(item.title, 120).replace(/[.:;,!]+$/, '');
-  return `${glyph} ${renderLink(title, pageOf(item, report))}${rounds}: ${words}`;
+  return `${glyph} ${renderLink(title, findRequestPage(item, report))}${rounds}: ${words}`;
 }
 
 const GLYPH = { changed: '✅', unchanged: '💬', 'given-up': '⛔' } as const;

@@ -8,25 +8,25 @@ import { issueOfId, nameOfTaskId, type TaskId, computeNextTurn } from '../../cor
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { isListedTask, markingFileOf } from '../../core/tasks/task.ts';
-import { namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
+import { listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   listAllTasks,
   listDoneTasks,
-  iterationsOf,
+  listIterations,
   listIterationsOn,
-  laneOf,
+  selectLaneReport,
   pickVerification,
   listPassedCommands,
-  settingOf,
+  selectReportSetting,
   listLaneTasks,
 } from '../facts.ts';
 import { formatCount, formatInstantFrom } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderText, renderTaskLink } from '../markdown.ts';
 import { nameWithheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
-import { feedbackRequestOf, pageOf, describeObjections } from '../sentences/feedback.ts';
+import { feedbackRequestOf, findRequestPage, describeObjections } from '../sentences/feedback.ts';
 import { suggestForTask } from '../next/for-tasks.ts';
 import { STEPS_AFTER_DISARMING, suggestAfterRounds, suggestWhenReady, renderSteps, renderWords } from '../next/step.ts';
 import { describeTaskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
@@ -116,10 +116,10 @@ function feedbackNoun(id: TaskId): string {
 }
 
 /** The text added to a notification about the configuration when something else stops the runs now. */
-export const ANOTHER_REASON = '\n**Settled:** Something else stops the runs now: see the newer comment.';
+export const SETTLED_BY_ANOTHER_REASON = '\n**Settled:** Something else stops the runs now: see the newer comment.';
 
 /** The text added to a notification that no state remembers, when the lane works again. */
-export const WORKS_AGAIN = '\n**Settled:** Runs work again.';
+export const SETTLED_BY_WORKING = '\n**Settled:** Runs work again.';
 
 function renderNeed({ kind, about }: Need, notification: NotificationText): string {
   const { report } = notification;
@@ -162,7 +162,7 @@ function stopWords(notification: NotificationText): readonly string[] {
  * own.
  */
 function stoppedOn({ lastTask, needs, report }: NotificationText): readonly TaskId[] {
-  const iterations = iterationsOf(report);
+  const iterations = listIterations(report);
   const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);
   const ids = [...idle.map(({ taskId }) => taskId), ...(lastTask === null ? [] : [lastTask])];
   return [...new Set(ids)].filter((id) => !needs.some(({ about }) => about === id)).slice(-SHOWN_TASKS);
@@ -170,7 +170,7 @@ function stoppedOn({ lastTask, needs, report }: NotificationText): readonly Task
 
 /** Renders a notice; it does not name the issue on the issue itself. */
 function renderNotice(notice: ApprovalNotice, { needs, report }: NotificationText): string {
-  const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
+  const taskLabel = selectReportSetting(report)?.taskLabel ?? 'ralph';
   if (needs.length === 1) return renderApprovalNotice(notice, taskLabel);
   const number = String(notice.issue);
   return renderApprovalNotice(notice, taskLabel, renderLink(`#${number}`, `${report.repositoryUrl}/issues/${number}`));
@@ -210,7 +210,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
     case 'failed':
       return `\`${policyInputs.maxIterationsPerTask.name}\` allows no more.`;
     default: {
-      const turn = computeNextTurn(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
+      const turn = computeNextTurn(progress, selectReportSetting(report)?.policy.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       return `${progress.reason === 'output_decline' ? "The agent's answers shrank. " : ''}Other tasks go first.${again}`;
     }
@@ -221,7 +221,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
 function refusedWords({ refused }: TaskReport['progress']): string {
   if (refused === undefined) return 'See the job summary for its words.';
   const { files, words } = refused;
-  const named = files.length === 0 ? '' : ` It is about ${namesOf(files.map((path) => renderCode(path, 100)))}.`;
+  const named = files.length === 0 ? '' : ` It is about ${listFirstNames(files.map((path) => renderCode(path, 100)))}.`;
   return `${renderText(words, 900)}${named}`;
 }
 
@@ -241,7 +241,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = feedbackRequestOf(report, id);
   if (item === null) return renderHeadlineSection(report);
-  const itemLink = renderLink(renderText(item.title, 120), pageOf(item, report));
+  const itemLink = renderLink(renderText(item.title, 120), findRequestPage(item, report));
   const tried = listIterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : renderAnswerWords(item.answer, report);
   const earlier = (item.tried ?? []).map((one) => `- ${earlierWords(one, report)}`);
@@ -257,7 +257,7 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
 
 function roundsSoFar({ rounds, botRound }: FeedbackItem, report: RunReport): string {
   if (botRound === undefined) return `Ralph has worked on this in ${formatCount(rounds, 'round')}`;
-  const ofBots = laneOf(report)?.answers.botRounds ?? 0;
+  const ofBots = selectLaneReport(report)?.answers.botRounds ?? 0;
   return `Ralph has worked on what bots asked of this pull request in ${formatCount(ofBots, 'round')}`;
 }
 
@@ -281,7 +281,7 @@ function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, rep
 }
 
 function renderDisarmed(report: RunReport): string {
-  const pull = laneOf(report)?.pullRequest ?? null;
+  const pull = selectLaneReport(report)?.pullRequest ?? null;
   const name = pull === null ? 'the pull request' : `pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
   return [
     `**Auto-merge of ${name} was switched off**, since it has new commits that nobody has reviewed. It does not come on again by itself.`,
@@ -290,7 +290,7 @@ function renderDisarmed(report: RunReport): string {
 }
 
 function renderReady(report: RunReport): string {
-  const pull = laneOf(report)?.pullRequest ?? null;
+  const pull = selectLaneReport(report)?.pullRequest ?? null;
   const name = pull === null ? 'The pull request' : `Pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
   const tasks = listLaneTasks(report);
   const verification = pickVerification(report);
@@ -299,7 +299,7 @@ function renderReady(report: RunReport): string {
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${renderVerificationWord(verification)}.`;
   const against = describeObjections(report);
   // Add this reason, because it names the permission that the token lacks.
-  const unread = laneOf(report)?.checks?.unreadable ?? null;
+  const unread = selectLaneReport(report)?.checks?.unreadable ?? null;
   const because = unread === null ? '' : ` ${renderProse(unread, 400)}`;
   const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.${because}`;
   return [

@@ -1,5 +1,12 @@
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { listDoneTasks, iterationsOf, laneOf, findResumeInstant, listLaneTasks, workOf } from '../facts.ts';
+import {
+  listDoneTasks,
+  listIterations,
+  selectLaneReport,
+  findResumeInstant,
+  listLaneTasks,
+  selectWorkedReport,
+} from '../facts.ts';
 import { computeKnownCostUsd } from '../sentences/spend.ts';
 import { renderStatusJson } from './status-json.ts';
 
@@ -43,14 +50,14 @@ export function buildOutputs(
     readonly history: string | null;
   },
 ): Outputs {
-  const lane = laneOf(report);
-  const work = workOf(report);
+  const lane = selectLaneReport(report);
+  const work = selectWorkedReport(report);
   const done = listDoneTasks(report).length;
   const resumeAt = findResumeInstant(report.outcome);
   return {
     outcome: report.outcome.kind,
     reason: report.outcome.reason,
-    iterations: String(iterationsOf(report).length),
+    iterations: String(listIterations(report).length),
     'tasks-done': String(done),
     'tasks-open': String(listLaneTasks(report).filter(isOpen).length),
     branch: lane?.branch ?? '',

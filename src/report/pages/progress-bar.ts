@@ -4,11 +4,11 @@ const BAR_CELLS = 6;
 
 /** Renders `[████░░]`; it is full only if everything is done, and empty only if nothing is. */
 export function renderProgressBar(done: number, total: number): string {
-  return barOf({ done, total, cells: BAR_CELLS });
+  return renderBar({ done, total, cells: BAR_CELLS });
 }
 
 /** Renders a bar of `cells` cells, which is full if `done` reaches `total`. */
-export function barOf(bar: { readonly done: number; readonly total: number; readonly cells: number }): string {
+export function renderBar(bar: { readonly done: number; readonly total: number; readonly cells: number }): string {
   const { done, total, cells } = bar;
   const share = total === 0 ? 0 : (Math.min(done, total) / total) * cells;
   const filled = done > 0 && done < total ? Math.min(cells - 1, Math.max(1, Math.round(share))) : Math.round(share);

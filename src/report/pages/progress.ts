@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import { describeStepResult } from '../../core/pipeline/step-record.ts';
 import { flattenText, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
-import { listDoneTasks, findingsOf, hasUsed, laneOf, shortenStores, workOf } from '../facts.ts';
+import { listDoneTasks, listFindings, hasUsed, selectLaneReport, shortenStores, selectWorkedReport } from '../facts.ts';
 import { renderApiUsage, formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderProse } from '../markdown.ts';
 import { suggestNextSteps } from '../next/for-run.ts';
@@ -75,7 +75,7 @@ export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-an
   const lines = [
     `Ralph: ${renderHeadline(report, 'log')}`,
     ...what.split('\n').map((line) => plain(toOneLine(line, 1000))),
-    ...describeSetUp(findingsOf(report)).map((line) =>
+    ...describeSetUp(listFindings(report)).map((line) =>
       plain(line.replace(/\S.*$/s, (words) => toOneLine(words, 1000))),
     ),
     ...(report.kind === 'answered' ? [] : [`Next: ${next}`]),
@@ -91,9 +91,9 @@ function plain(words: string): string {
 }
 
 function numberLines(report: RunReport): readonly string[] {
-  const lane = laneOf(report);
+  const lane = selectLaneReport(report);
   if (lane === null) return [];
-  const work = workOf(report);
+  const work = selectWorkedReport(report);
   const done = listDoneTasks(lane).length;
   return [
     ...(lane.tasks.length === 0

@@ -1,12 +1,12 @@
 import type { TaskShare } from '../../core/lane/change.ts';
 import { isStuck } from '../../core/tasks/task.ts';
-import { capLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
+import { capLines, listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { listIterationsOn, listStartedTasks } from '../facts.ts';
 import { formatCount, formatTaskState } from '../format.ts';
 import { renderLink, renderTaskLink, renderText } from '../markdown.ts';
 import type { TestState } from '../sentences/alarms.ts';
-import { proofLinesOf } from '../sentences/look-at.ts';
+import { renderProofLines } from '../sentences/look-at.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { renderBranchCost } from '../sentences/spend.ts';
 import { renderCommitLink, renderStateGlyph, renderUnlistedTasks } from './sections.ts';
@@ -79,7 +79,9 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...verificationWords(one, tests),
     ...(share.iterations > 0 ? [formatCount(share.iterations, 'iteration')] : []),
     ...(share.costUsd > 0 || share.unpriced > 0 ? [renderBranchCost(share)] : []),
-    ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0 ? [`by ${namesOf(share.agents)}`] : []),
+    ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0
+      ? [`by ${listFirstNames(share.agents)}`]
+      : []),
   ].join(' · ');
   const words = ownWords(one, report, tests);
   return [
@@ -87,7 +89,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
-    ...(share.proof === undefined ? [] : proofLinesOf(share.proof).map((line) => `\n  ${line}`)),
+    ...(share.proof === undefined ? [] : renderProofLines(share.proof).map((line) => `\n  ${line}`)),
     ...(progress.unmarked ? [`\n  ${capitalizeFirst(UNMARKED)}.`] : []),
   ].join('\n');
 }

@@ -1,7 +1,7 @@
 import { AGENTS } from '../../core/agent-names.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { hasShareOf } from '../../core/lane/change.ts';
-import { capLines, namesOf, toPlainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
+import { capLines, listFirstNames, toPlainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
 import { findIssueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { listAllTasks, listDoneTasks, listStartedTasks, listLaneTasks } from '../facts.ts';
@@ -243,7 +243,7 @@ function footer(report: WorkedReport): string {
   const [one = null] = several;
   const name =
     report.agent.name === '' ? (one === null ? '' : AGENTS[one].title) : `${report.agent.name} ${report.agent.version}`;
-  const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : renderText(name, 80);
+  const by = several.length > 1 ? listFirstNames(several) : name === '' ? 'a coding agent' : renderText(name, 80);
   const isolation = report.isolation?.facts.level === 'none' ? ' **without isolation**' : '';
   return `<sub>Written by ${by} in a bounded loop${isolation}, ${renderLink('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
 }

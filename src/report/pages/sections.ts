@@ -21,15 +21,15 @@ import { renderSteps } from '../next/step.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import type { HeadVerification, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
-  iterationsOf,
-  laneOf,
+  listIterations,
+  selectLaneReport,
   pickVerification,
   findPublishedVerification,
-  settingOf,
+  selectReportSetting,
   shortenStores,
   listLaneTasks,
-  warningsOf,
-  workOf,
+  listSettingWarnings,
+  selectWorkedReport,
 } from '../facts.ts';
 import { renderRunCost } from '../sentences/spend.ts';
 import { describeObstacles } from '../sentences/waiting.ts';
@@ -96,15 +96,15 @@ const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '
 
 /** Renders the RALPH_STATUS table, with rows of work only for a run that worked; empty for a run without a lane. */
 export function renderStatusTable(report: RunReport): string {
-  const lane = laneOf(report);
+  const lane = selectLaneReport(report);
   if (lane === null) return '';
   const { outcome, policy } = lane;
-  const work = workOf(report);
+  const work = selectWorkedReport(report);
   const rows: readonly (readonly [string, string])[] = [
     ['Outcome', `${outcome.kind} (${renderCode(outcome.reason, 40)})`],
     [
       'Iterations',
-      `${iterationsOf(lane).length} of ${policy.maxIterations}, ${formatDuration(lane.endedAt - lane.startedAt)}`,
+      `${listIterations(lane).length} of ${policy.maxIterations}, ${formatDuration(lane.endedAt - lane.startedAt)}`,
     ],
     ['Calls left', `${lane.callsRemaining} of ${policy.maxCallsPerHour} this hour`],
     ['Circuit', lane.circuit],
@@ -156,7 +156,7 @@ export function renderTaskVerification(entries: readonly JournalEntry[], report:
  * there. Empty if neither is known.
  */
 export function renderVerificationSection(report: RunReport): string {
-  const work = workOf(report);
+  const work = selectWorkedReport(report);
   if (work === null) return '';
   const { headVerification } = work;
   return headVerification !== null && isSaid(headVerification)
@@ -232,7 +232,7 @@ export function renderWaitingSection(report: RunReport): string {
 
 /** Reports tasks with work on the branch that are no longer listed; empty if none. */
 export function renderUnlistedTasks(report: RunReport): string {
-  const { unlisted, change } = workOf(report) ?? { unlisted: [], change: null };
+  const { unlisted, change } = selectWorkedReport(report) ?? { unlisted: [], change: null };
   if (unlisted.length === 0) return '';
   const nameOf = (id: TaskId): string => {
     const [issue, title] = [issueOfId(id), change?.tasks[id]?.title ?? null];
@@ -250,7 +250,7 @@ export function renderUnlistedTasks(report: RunReport): string {
 export function renderLookAtSection(report: RunReport, maxNamesChars: number): string {
   const lines = [
     ...describeUnprovenTests(report).map((line) => `- ${line}`),
-    ...(workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`),
+    ...(selectWorkedReport(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`),
   ];
   return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;
 }
@@ -266,7 +266,7 @@ function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): 
 
 /** Lists the files that the run left out of its commits, with the reasons. */
 export function renderWithheldSection(report: RunReport): string {
-  return renderList('Left out', leftOutLines(workOf(report)?.withheld ?? []));
+  return renderList('Left out', leftOutLines(selectWorkedReport(report)?.withheld ?? []));
 }
 
 /** Lists the files that the branch lacks, over all runs, with the reasons. */
@@ -298,13 +298,13 @@ const MAX_CLAIMS = 19;
 export function renderWarningSection(report: RunReport, heading: string): string {
   return renderList(
     heading,
-    warningsOf(report).map((line) => linkPages(renderProse(line, 500), report.repositoryUrl)),
+    listSettingWarnings(report).map((line) => linkPages(renderProse(line, 500), report.repositoryUrl)),
   );
 }
 
 /** Lists the files and settings of other Ralphs that the run found and uses. */
 export function renderOtherRalphs(report: RunReport): string {
-  const lines = (settingOf(report)?.found ?? []).map((line) => renderProse(line, 600));
+  const lines = (selectReportSetting(report)?.found ?? []).map((line) => renderProse(line, 600));
   return listUpTo(MAX_FOUND, 'Found from other Ralphs', lines);
 }
 
@@ -344,7 +344,7 @@ function testsWord(report: LaneReport): string {
   const { kind } = pickVerification(report);
   const where = findPublishedVerification(report) === null ? '' : ' in a clean clone';
   if (kind !== 'not-run') return `${kind === 'passed' ? 'passing' : '**failing**'}${where}`;
-  const claim = iterationsOf(report).at(-1)?.analysis.signal.testsStatus ?? null;
+  const claim = listIterations(report).at(-1)?.analysis.signal.testsStatus ?? null;
   const claimed = claim === null || claim === 'NOT_RUN' ? '' : `; the agent says they are ${claim.toLowerCase()}`;
   return report.verifyCommands.length === 0 ? `not run (no \`verify\` command)${claimed}` : `not run${claimed}`;
 }

@@ -13,7 +13,7 @@ import { joinNames, toOneLine, completeSentence } from '../../core/text/phrase.t
 import type { CommandAnswer } from '../../handover/intake.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { quoteAgentFailure } from '../agent-failures.ts';
-import { listDoneTasks, listIterationsOn, settingOf, warningsOf } from '../facts.ts';
+import { listDoneTasks, listIterationsOn, selectReportSetting, listSettingWarnings } from '../facts.ts';
 import { formatCount, formatCost, formatDuration } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderTaskLink, renderText } from '../markdown.ts';
 import { type NextStep, renderSteps, createNextStep } from '../next/step.ts';
@@ -45,7 +45,7 @@ export const APPROVED_SINCE =
   '\n**This issue no longer waits for approval.** Ralph has worked on it since; its other comment says where that stands.';
 
 /** The text that ends an approval notice if the approved text is back. */
-export const APPROVED_AGAIN = '\n**This issue no longer waits for approval.** Its text is approved.';
+export const NO_LONGER_WAITS = '\n**This issue no longer waits for approval.** Its text is approved.';
 
 /** The text that ends an approval notice if the issue was closed or lost its label. */
 export const NOT_ASKED_FOR = '\n**This issue no longer waits for approval.** It was closed, or its label was removed.';
@@ -69,7 +69,7 @@ export const ANSWER_MARKER = ANSWER_PART;
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
 /** The text that replaces a refusal if Ralph has worked on the thread's subject since. */
-export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
+export const NO_LONGER_REFUSED = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
 
 /**
  * Renders the sticky comment on an issue (`taskId`), or on the lane's pull request (`null`), whose description explains
@@ -152,14 +152,14 @@ export function renderAnswer(
 ): string {
   const { view, notice, forecast } = known;
   const asAsked = report.outcome.kind === 'idle' && report.outcome.reason === 'answered';
-  const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
+  const taskLabel = selectReportSetting(report)?.taskLabel ?? 'ralph';
   const why = [
     ...noticeOf(notice, taskLabel),
     ...(asAsked ? [] : [renderHeadlineSection(report)]),
-    ...(warningsOf(report).length === 0 ? [] : [renderWarningSection(report, 'Warnings')]),
+    ...(listSettingWarnings(report).length === 0 ? [] : [renderWarningSection(report, 'Warnings')]),
     ...describeForecast(forecast),
     ...(answer.kind === 'status'
-      ? [renderTrainSection(settingOf(report)?.train ?? null)].filter((part) => part !== '')
+      ? [renderTrainSection(selectReportSetting(report)?.train ?? null)].filter((part) => part !== '')
       : []),
   ];
   const status =

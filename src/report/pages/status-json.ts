@@ -8,13 +8,13 @@ import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import {
   listDiscrepancies,
   listDoneTasks,
-  iterationsOf,
-  laneOf,
+  listIterations,
+  selectLaneReport,
   pickVerification,
   findResumeInstant,
-  settingOf,
+  selectReportSetting,
   listLaneTasks,
-  workOf,
+  selectWorkedReport,
 } from '../facts.ts';
 import { listFeedbackRequests } from '../sentences/feedback.ts';
 import { countCalledAgents, describeHandOvers } from '../sentences/lane-status.ts';
@@ -85,8 +85,8 @@ function serializeWithin(report: RunReport, maxChars: number, stringify: (status
 function ralphStatus(report: RunReport, shown: number): RalphStatus {
   const tasks = listLaneTasks(report).slice(0, Math.min(shown, MAX_TASKS));
   const { outcome } = report;
-  const lane = laneOf(report);
-  const work = workOf(report);
+  const lane = selectLaneReport(report);
+  const work = selectWorkedReport(report);
   const saved = work?.saved ?? null;
   const headVerification = work?.headVerification ?? null;
   const baseBranch = lane?.baseBranch ?? null;
@@ -102,8 +102,8 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     baseBranch: baseBranch === null ? null : capText(baseBranch, 255),
     headSha: lane?.headSha ?? null,
     pullRequest: lane?.pullRequest?.number ?? null,
-    iterations: iterationsOf(report).length,
-    maxIterations: settingOf(report)?.policy.maxIterations ?? null,
+    iterations: listIterations(report).length,
+    maxIterations: selectReportSetting(report)?.policy.maxIterations ?? null,
     tasksDone,
     tasksOpen: taskCount - tasksDone,
     tasks: tasks.map(({ task, progress, share }) => ({
@@ -149,13 +149,16 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
 
 /** Returns the agents and hand-overs; each is absent if none. */
 function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> {
-  const agents = countCalledAgents(iterationsOf(report)).map(({ agent, iterations }) => ({ name: agent, iterations }));
-  const handOvers = describeHandOvers(iterationsOf(report)).slice(-MAX_HAND_OVERS);
+  const agents = countCalledAgents(listIterations(report)).map(({ agent, iterations }) => ({
+    name: agent,
+    iterations,
+  }));
+  const handOvers = describeHandOvers(listIterations(report)).slice(-MAX_HAND_OVERS);
   return { ...(agents.length === 0 ? {} : { agents }), ...(handOvers.length === 0 ? {} : { handOvers }) };
 }
 
 function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
-  const lane = laneOf(report);
+  const lane = selectLaneReport(report);
   const requests = listFeedbackRequests(report);
   if (lane === null || (requests.length === 0 && lane.answers.rounds.length === 0 && lane.checks === null)) return null;
   const isOpen = requests.filter((one) => one.isOpen);

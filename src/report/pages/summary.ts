@@ -5,14 +5,14 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   listAllTasks,
-  findingsOf,
+  listFindings,
   hasUsed,
-  iterationsOf,
+  listIterations,
   listIterationsOn,
-  laneOf,
-  settingOf,
+  selectLaneReport,
+  selectReportSetting,
   listLaneTasks,
-  workOf,
+  selectWorkedReport,
 } from '../facts.ts';
 import { renderApiUsage, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
 import {
@@ -79,14 +79,14 @@ export function renderSummary(report: RunReport): string {
       {
         name: 'findings of reviews',
         rank: 3,
-        markdown: renderFindingsSection(workOf(report)?.change ?? { reviews: [] }),
+        markdown: renderFindingsSection(selectWorkedReport(report)?.change ?? { reviews: [] }),
       },
-      { name: 'merge order', rank: 3, markdown: renderTrainSection(settingOf(report)?.train ?? null) },
+      { name: 'merge order', rank: 3, markdown: renderTrainSection(selectReportSetting(report)?.train ?? null) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
       { name: 'waiting tasks', rank: 3, markdown: renderWaitingSection(report) },
       { name: 'look at first', rank: 5, markdown: renderLookAtSection(report, 300) },
       { name: 'iterations', rank: 1, markdown: iterationSection(report) },
-      { name: 'hand-overs', rank: 3, markdown: renderList('Agents', describeHandOvers(iterationsOf(report))) },
+      { name: 'hand-overs', rank: 3, markdown: renderList('Agents', describeHandOvers(listIterations(report))) },
       { name: 'timeline', rank: 7, markdown: timeline(report) },
       { name: 'problems', rank: 3, markdown: renderList('Problems', describeIterationProblems(report)) },
       { name: 'denied tools', rank: 4, markdown: renderList('Denied tools', describeDenials(report)) },
@@ -108,13 +108,13 @@ function opening(report: RunReport): string {
 }
 
 function setUpSection(report: RunReport): string {
-  const findings = findingsOf(report);
+  const findings = listFindings(report);
   return findings.length === 0 ? '' : renderSetUp(findings);
 }
 
 function costLine(report: RunReport): string {
-  const lane = laneOf(report);
-  const work = workOf(report);
+  const lane = selectLaneReport(report);
+  const work = selectWorkedReport(report);
   if (lane === null) return '';
   const pull = lane.pullRequest;
   const unknown = work === null ? null : explainUnknownCost(work);
@@ -190,12 +190,12 @@ function stuckSection(report: RunReport): string {
 }
 
 function iterationSection(report: RunReport): string {
-  const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
+  const shown = listIterations(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';
   // The list of tasks above does not show the requests of people and CI, so name them here.
   const namesTasks =
     new Set(shown.map(({ taskId }) => taskId)).size > 1 || shown.some(({ taskId }) => isFeedback(taskId));
-  const earlier = iterationsOf(report).length - shown.length;
+  const earlier = listIterations(report).length - shown.length;
   return [
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
@@ -219,7 +219,7 @@ function iterationLine(
     formatDuration(endedAt - startedAt),
     ...listIterationCost(entry),
   ];
-  const by = agent !== null && countCalledAgents(iterationsOf(report)).length > 1 ? ` (${agent})` : '';
+  const by = agent !== null && countCalledAgents(listIterations(report)).length > 1 ? ` (${agent})` : '';
   return `- Iteration ${iteration}${namesTasks ? ` on ${taskName(entry, report)}` : ''}${by}: ${took.join(', ')}`;
 }
 
@@ -234,7 +234,7 @@ function verificationMark({ evidence: { verification } }: JournalEntry, report: 
     case 'passed':
       return ' ✅';
     case 'failed':
-      return ` ❌${(settingOf(report)?.verifyCommands.length ?? 0) > 1 ? ` ${renderCode(verification.command, 60)}` : ''}`;
+      return ` ❌${(selectReportSetting(report)?.verifyCommands.length ?? 0) > 1 ? ` ${renderCode(verification.command, 60)}` : ''}`;
     case 'not-run':
       return '';
   }
@@ -242,7 +242,7 @@ function verificationMark({ evidence: { verification } }: JournalEntry, report: 
 
 /** Renders a chart of the times at which each task was worked on; empty if it shows no more than the table. */
 function timeline(report: RunReport): string {
-  const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
+  const shown = listIterations(report).slice(-SHOWN_ITERATIONS);
   const lengths = shown.map(({ startedAt, endedAt }) => endedAt - startedAt);
   if (shown.length < 3 || Math.max(...lengths) < 2 * Math.max(1000, Math.min(...lengths))) return '';
   const lines = shown.flatMap(({ iteration, taskId, taskTitle, startedAt, endedAt, verdict }, index) => [
@@ -267,7 +267,7 @@ function sectionName(taskId: TaskId, title: string): string {
 function machine(report: RunReport): string {
   const status = report.kind === 'answered' ? '' : renderStatusTable(report);
   const requests = report.requests === null ? '' : renderApiUsage(report.requests);
-  const isolation = workOf(report)?.isolation ?? null;
+  const isolation = selectWorkedReport(report)?.isolation ?? null;
   return folded('Details of the run', [
     status,
     isolation === null ? '' : renderProse(renderIsolation(isolation), 2000),
@@ -277,7 +277,7 @@ function machine(report: RunReport): string {
 }
 
 function where(report: RunReport): string {
-  const lane = laneOf(report);
+  const lane = selectLaneReport(report);
   if (lane === null) return `<sub>${renderLink('This run', report.runUrl)}</sub>`;
   return `Branch ${renderCode(lane.branch, 120)}${lane.baseBranch === null ? '' : ` from ${renderCode(lane.baseBranch, 120)}`}`;
 }

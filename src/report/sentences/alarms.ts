@@ -1,10 +1,17 @@
 import type { Verification } from '../../core/evidence.ts';
 import { QUESTION_TOOL, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
-import { namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 import { formatLeftOutGroup, groupLeftOut } from '../../core/review/left-out-groups.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { warnOfFailedCalls } from '../agent-failures.ts';
-import { iterationsOf, laneOf, pickVerification, listPassedCommands, settingOf, workOf } from '../facts.ts';
+import {
+  listIterations,
+  selectLaneReport,
+  pickVerification,
+  listPassedCommands,
+  selectReportSetting,
+  selectWorkedReport,
+} from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { renderCode } from '../markdown.ts';
 
@@ -29,7 +36,7 @@ const MAX_LEFT_OUT_CHARS = 700;
  * tools that the agent was denied. `backticks` mark code. A `page` has the section “Left out”, which names the files.
  */
 export function listAlarms(report: RunReport, place: 'page' | 'words'): readonly string[] {
-  const withheld = workOf(report)?.withheld ?? [];
+  const withheld = selectWorkedReport(report)?.withheld ?? [];
   const leftOut = place === 'page' ? leftOutElsewhere(withheld, 0) : leftOutAlarm(withheld);
   return [...warnOfFailedCalls(report), ...leftOut, ...deniedCommands(report)];
 }
@@ -73,11 +80,11 @@ function asText(why: string): string {
  * would.
  */
 function deniedCommands(report: RunReport): readonly string[] {
-  const denials = iterationsOf(report)
+  const denials = listIterations(report)
     .flatMap(({ analysis }) => analysis.denials)
     .filter(({ tool }) => tool !== QUESTION_TOOL);
   if (denials.length === 0) return [];
-  const allowed = settingOf(report)?.policy.allowedTools ?? [];
+  const allowed = selectReportSetting(report)?.policy.allowedTools ?? [];
   const rules = [...new Set(denials.flatMap((denial) => suggestRulesToAllow(denial, allowed)))];
   const times = denials.length === 1 ? '' : ` ${formatCount(denials.length, 'time')}`;
   const named = (texts: readonly string[]): string => texts.slice(0, SHOWN).map(marked).join(', ');
@@ -95,20 +102,20 @@ function marked(foreign: string): string {
 
 /** Returns the result of `verify` on the branch: that of this run, otherwise that of an earlier one. */
 export function findTestState(report: RunReport): TestState {
-  const [first, ...others] = laneOf(report)?.verifyCommands ?? [];
+  const [first, ...others] = selectLaneReport(report)?.verifyCommands ?? [];
   if (first === undefined)
     return { kind: 'unset', steps: listPassedCommands(report).map((step) => renderCode(step, 60)) };
   const newest = pickVerification(report);
   const name = newest.kind === 'failed' ? newest.command : others.length === 0 ? first : 'verify';
   if (report.outcome.reason === 'unverified') return { kind: 'unseen', name: renderCode(name, 80) };
-  const since = workOf(report)?.change.failingSince ?? null;
+  const since = selectWorkedReport(report)?.change.failingSince ?? null;
   const kind = newest.kind === 'not-run' ? earlier(report, since) : newest.kind;
   return kind === 'failed' ? { kind, name: renderCode(name, 80), since } : { kind, name: renderCode(name, 80) };
 }
 
 function earlier(report: RunReport, failingSince: number | null): Verification['kind'] {
   if (failingSince !== null) return 'failed';
-  const shares = Object.values(workOf(report)?.change.tasks ?? {});
+  const shares = Object.values(selectWorkedReport(report)?.change.tasks ?? {});
   return shares.map(({ verification }) => verification).findLast((kind) => kind !== 'not-run') ?? 'not-run';
 }
 
@@ -137,5 +144,5 @@ export function renderTestState(state: TestState): string {
  * contains at least one, as Markdown.
  */
 export function describePassedSteps(steps: readonly string[]): string {
-  return `${steps.length === 1 ? 'the step' : 'the steps'} ${namesOf(steps)} of the pipeline passed in the last iteration`;
+  return `${steps.length === 1 ? 'the step' : 'the steps'} ${listFirstNames(steps)} of the pipeline passed in the last iteration`;
 }

@@ -1,6 +1,6 @@
 import type { RunReport } from '../../handover/report.ts';
 import { formatCount, formatTokens } from '../format.ts';
-import { listDoneTasks, laneOf, listLaneTasks, workOf } from '../facts.ts';
+import { listDoneTasks, selectLaneReport, listLaneTasks, selectWorkedReport } from '../facts.ts';
 import { suggestAtHome, renderSteps } from '../next/step.ts';
 import { describeOutcome, renderHeadline } from './outcome-text.ts';
 import { renderIsolation } from './isolation.ts';
@@ -12,8 +12,8 @@ import { renderCostNoun } from './spend.ts';
  */
 export function renderEndAtHome(report: RunReport): string {
   const { what } = describeOutcome(report);
-  const work = workOf(report);
-  const branch = laneOf(report)?.branch ?? null;
+  const work = selectWorkedReport(report);
+  const branch = selectLaneReport(report)?.branch ?? null;
   const isolation = work?.isolation ?? null;
   return [
     `Ralph: ${renderHeadline(report, 'terminal')}`,

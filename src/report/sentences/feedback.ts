@@ -1,7 +1,7 @@
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { laneOf } from '../facts.ts';
+import { selectLaneReport } from '../facts.ts';
 import { formatCount } from '../format.ts';
 
 /** A request on the pull request, by id. `isOpen` is true while there is no answer, or while a person must decide. */
@@ -13,7 +13,7 @@ export interface FeedbackRequest {
 
 /** Lists every request that the lane remembers, oldest first. */
 export function listFeedbackRequests(report: RunReport): readonly FeedbackRequest[] {
-  return listStoredRequests(laneOf(report)?.answers.items ?? {});
+  return listStoredRequests(selectLaneReport(report)?.answers.items ?? {});
 }
 
 /** Lists the requests that a state remembers, in the order of the state. */
@@ -32,7 +32,7 @@ function isOpen({ answer }: FeedbackItem): boolean {
 
 /** Lists failed checks of the newest commit that were answered without a change, so that CI is still red. */
 export function listStillRedChecks(report: RunReport): readonly FeedbackRequest[] {
-  const { checks = null, headSha = null } = laneOf(report) ?? {};
+  const { checks = null, headSha = null } = selectLaneReport(report) ?? {};
   // A remembered failure may have passed since, after a person re-ran the check, so look at the present counts.
   const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
   return listFeedbackRequests(report).filter(
@@ -44,7 +44,7 @@ export function listStillRedChecks(report: RunReport): readonly FeedbackRequest[
 /** Describes the objections of people and CI to the pull request, as a sentence part; empty if none is known. */
 export function describeObjections(report: RunReport): string {
   const red = listStillRedChecks(report).length;
-  const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
+  const isUnread = (selectLaneReport(report)?.checks?.unreadable ?? null) !== null;
   return [
     describeOpenRequests(listFeedbackRequests(report)),
     red === 0 ? '' : `${formatCount(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`,
@@ -89,7 +89,7 @@ export function renderFeedbackCounts(asked: readonly AskedKind[]): string {
  * Returns the page of a request. People ask in this repository, while checks may be anywhere. The page of a conflict is
  * the merge or, until there is one, the conflicting commit. Empty if there is no page.
  */
-export function pageOf(
+export function findRequestPage(
   { kind, url, asked, answer }: FeedbackItem,
   { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,
 ): string {

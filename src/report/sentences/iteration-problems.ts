@@ -8,7 +8,7 @@ import { describeStepResult } from '../../core/pipeline/step-record.ts';
 import { formatMoreLine, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { quoteAgentFailure } from '../agent-failures.ts';
-import { iterationsOf, settingOf, workOf } from '../facts.ts';
+import { listIterations, selectReportSetting, selectWorkedReport } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { renderCodeElement, renderCode, renderProse, renderText } from '../markdown.ts';
 import { rewordClaim, describeGroupedIterations } from '../pages/progress.ts';
@@ -16,7 +16,7 @@ import { describeIsolationProblems } from './isolation.ts';
 
 /** Returns a line for each problem of a run, with its iterations. */
 export function describeIterationProblems(report: RunReport): readonly string[] {
-  const remarks = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
+  const remarks = listIterations(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(rewordClaim),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
@@ -26,7 +26,7 @@ export function describeIterationProblems(report: RunReport): readonly string[] 
       ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration: entry.iteration, text: line })),
   );
-  const isolation = workOf(report)?.isolation ?? null;
+  const isolation = selectWorkedReport(report)?.isolation ?? null;
   return [
     ...(isolation === null ? [] : describeIsolationProblems(isolation).map((line) => renderProse(line, 2000))),
     ...describeGroupedIterations(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
@@ -54,9 +54,9 @@ function errorLine(entry: JournalEntry): readonly string[] {
 
 /** Mentions a run that mostly tests existing code, because it may have nothing left to do. */
 function testOnlyLine(report: RunReport): readonly string[] {
-  const iterations = iterationsOf(report);
+  const iterations = listIterations(report);
   const testing = iterations.filter(({ verdict }) => verdict.testOnly && !verdict.taskDone).length;
-  const percent = settingOf(report)?.testOnlyPercent ?? 100;
+  const percent = selectReportSetting(report)?.testOnlyPercent ?? 100;
   return testing === 0 || testing * 100 < percent * iterations.length
     ? []
     : [
@@ -94,8 +94,8 @@ function reviewBlock({ task, step, review }: BranchChange['reviews'][number]): s
 
 /** Returns a line for each denied tool of a run, with the rule that would allow it. */
 export function describeDenials(report: RunReport): readonly string[] {
-  const allowed = settingOf(report)?.policy.allowedTools ?? [];
-  const denials = iterationsOf(report).flatMap(({ iteration, analysis, verdict }) => [
+  const allowed = selectReportSetting(report)?.policy.allowedTools ?? [];
+  const denials = listIterations(report).flatMap(({ iteration, analysis, verdict }) => [
     ...analysis.denials.map((denial) => ({ iteration, text: denialWords(denial, allowed) })),
     ...verdict.advice.map((advice) => ({ iteration, text: advice })),
   ]);

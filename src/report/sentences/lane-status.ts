@@ -9,7 +9,7 @@ import { computeExpiry } from '../../core/sharing/lease.ts';
 import { nameOfLane, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
-import { namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import type { LaneView } from '../../handover/report.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
@@ -247,7 +247,7 @@ export function describeHandOver({ iteration, agent, passedOver }: Turn, before:
   const taken =
     before === null ? `${agent} worked from iteration ${iteration} on` : `${agent} took over in iteration ${iteration}`;
   const reasons = passedOver.filter(({ name }) => before === null || name === before.agent).map(reasonWords);
-  if (reasons.length > 0) return [`${namesOf(reasons)}, so ${taken}.`];
+  if (reasons.length > 0) return [`${listFirstNames(reasons)}, so ${taken}.`];
   return before === null ? [] : [`${agent} could be called again, so it continued in iteration ${iteration}.`];
 }
 

@@ -2,7 +2,7 @@ import { type Proof, type ProofSentence, describeProof } from '../../core/proof/
 import type { LookAtKind } from '../../core/review/manifest.ts';
 import { capLines } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { listLaneTasks, workOf } from '../facts.ts';
+import { listLaneTasks, selectWorkedReport } from '../facts.ts';
 import { renderCode, renderTaskLink } from '../markdown.ts';
 
 /** The words at the beginning of the line about each kind of files. */
@@ -63,7 +63,7 @@ export function describeUnprovenTests(report: RunReport): readonly string[] {
 /** Reports for each task of the branch, on one line, what its tests prove or why that is unknown. */
 export function describeProvenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) => {
-    const sentences = proofLinesOf(proof);
+    const sentences = renderProofLines(proof);
     return sentences.length === 0 ? [] : [`${name}: ${sentences.join(' ')}`];
   });
   return capLines(lines, MAX_PROOF_LINES);
@@ -71,14 +71,14 @@ export function describeProvenTests(report: RunReport): readonly string[] {
 
 function proofsIn(report: RunReport): readonly { readonly name: string; readonly proof: Proof }[] {
   const listed = listLaneTasks(report);
-  return Object.entries(workOf(report)?.change.tasks ?? {}).flatMap(([id, { proof }]) => {
+  return Object.entries(selectWorkedReport(report)?.change.tasks ?? {}).flatMap(([id, { proof }]) => {
     const task = listed.find((one) => one.task.id === id)?.task;
     return proof === undefined ? [] : [{ name: task === undefined ? renderCode(id, 80) : renderTaskLink(task), proof }];
   });
 }
 
 /** Renders the sentences of a proof that a reviewer need not look at first. */
-export function proofLinesOf(proof: Proof): readonly string[] {
+export function renderProofLines(proof: Proof): readonly string[] {
   return describeProof(proof).flatMap((sentence) => (sentence.concern === null ? [renderProofSentence(sentence)] : []));
 }
 

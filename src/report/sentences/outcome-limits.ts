@@ -9,11 +9,11 @@ import {
   listDoneTasks,
   isPromptAlone,
   isScheduled,
-  iterationsOf,
+  listIterations,
   nameFirstTask,
-  settingOf,
+  selectReportSetting,
   listLaneTasks,
-  workOf,
+  selectWorkedReport,
 } from '../facts.ts';
 import type { Words } from '../next/step.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
@@ -49,7 +49,7 @@ export function describeParked(outcome: Extract<Outcome, { kind: 'parked' }>, re
 
 /** Explains why a run did not wait for the limit although it should have; empty if nothing prevented the wait. */
 function waitSkippedBy(report: RunReport): string {
-  switch (workOf(report)?.waitSkippedBy ?? null) {
+  switch (selectWorkedReport(report)?.waitSkippedBy ?? null) {
     case 'iterations':
       return ` The run did not wait for that: it has made all the iterations that \`${policyInputs.maxIterations.name}\` allows.`;
     case 'minutes':
@@ -65,7 +65,7 @@ function waitSkippedBy(report: RunReport): string {
 const USED_OR_RESERVED = 'used up, or reserved by other runs';
 
 function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): string {
-  const policy = settingOf(report)?.policy;
+  const policy = selectReportSetting(report)?.policy;
   switch (outcome.reason) {
     case 'calls_per_hour':
       return `The hourly limit of ${policy ? formatCount(policy.maxCallsPerHour, 'call') : 'calls'} is ${USED_OR_RESERVED}.`;
@@ -87,12 +87,12 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
 /** Describes a run that ended at one of its own limits, or with a head that was not verified. */
 export function describeLimit(reason: RunBound | 'unverified', report: RunReport): OutcomeText {
   if (reason === 'unverified') return describeUnseenHead(report);
-  const policy = settingOf(report)?.policy;
+  const policy = selectReportSetting(report)?.policy;
   const done = describeProgress(report);
   const limits = {
     iterations: {
       title: ['Iteration limit'],
-      value: formatCount(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
+      value: formatCount(policy?.maxIterations ?? listIterations(report).length, 'iteration'),
     },
     minutes: {
       title: ['Time limit'],

@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListedTask, nameOfTask } from '../../core/tasks/task.ts';
-import { cutText, capLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
+import { cutText, capLines, listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { describeLastFailure } from '../agent-failures.ts';
@@ -10,15 +10,15 @@ import {
   listAllTasks,
   listDoneTasks,
   isPromptAlone,
-  iterationsOf,
-  laneOf,
+  listIterations,
+  selectLaneReport,
   pickVerification,
   listPassedCommands,
   nameFirstTask,
-  settingOf,
+  selectReportSetting,
   listLaneTasks,
-  warningsOf,
-  workOf,
+  listSettingWarnings,
+  selectWorkedReport,
 } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { describeAnsweredRun } from './ends/outcome-name.ts';
@@ -31,7 +31,7 @@ import {
   describeNoTasks,
   describeObstacles,
   findOnlyTrouble,
-  sourcesOf,
+  describeTaskSources,
   describeStuckTasks,
   quoteWordsOn,
 } from './waiting.ts';
@@ -46,7 +46,7 @@ export function describeOutcome(report: RunReport, place: 'page' | 'words' = 'wo
   const text = describeOutcomeAlone(report);
   const { outcome } = report;
   // A run without iterations says nothing about tests, so return the text alone.
-  if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
+  if (outcome.kind === 'refused' || listIterations(report).length === 0) return text;
   // The text of this outcome already names the failing command, so do not repeat it.
   if (outcome.reason === 'base_is_red') return text;
   const red = outcome.kind === 'failed' ? null : redTests(report);
@@ -64,12 +64,12 @@ export function renderHeadline(report: RunReport, target: ReadingPlace): string 
 
 /** Returns the command on which `verify` fails, for a headline, or null if it does not fail. */
 function redTests(report: RunReport): string | null {
-  const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
+  const [first, ...others] = selectReportSetting(report)?.verifyCommands ?? [];
   if (first === undefined) return null;
   const verification = pickVerification(report);
   if (verification.kind === 'failed') return `${inCode(verification.command)} fails`;
   // The failure dates from earlier runs, so say since when.
-  const since = verification.kind === 'not-run' ? (workOf(report)?.change.failingSince ?? null) : null;
+  const since = verification.kind === 'not-run' ? (selectWorkedReport(report)?.change.failingSince ?? null) : null;
   return since === null
     ? null
     : `${others.length === 0 ? inCode(first) : '`verify`'} has been failing since iteration ${String(since)}`;
@@ -87,7 +87,7 @@ function lowerFirst([first, ...others]: Words): Words {
 
 /** Adds that the tests pass, or that nothing was tested. */
 function withTests(what: string, report: RunReport): string {
-  const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
+  const [first, ...others] = selectReportSetting(report)?.verifyCommands ?? [];
   const [opening, ...lines] = what.split('\n');
   const withOpening = (sentence: string): string => [`${opening ?? ''} ${sentence}`.trim(), ...lines].join('\n');
   if (report.outcome.kind === 'failed') {
@@ -136,11 +136,11 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
       }
     case 'paused':
       if (outcome.reason === 'withdrawn') return withdrawn(report);
-      return iterationsOf(report).length === 0
+      return listIterations(report).length === 0
         ? { title: ['Paused'], what: `Paused by ${outcome.by}; no call was made.` }
         : {
             title: ['Stopped'],
-            what: `Stopped by ${outcome.by} after ${formatCount(iterationsOf(report).length, 'iteration')} of this run.`,
+            what: `Stopped by ${outcome.by} after ${formatCount(listIterations(report).length, 'iteration')} of this run.`,
           };
     case 'refused':
       return {
@@ -154,18 +154,18 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
 
 /** Explains why a circuit opened, with the input that sets the threshold. */
 function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
-  const policy = settingOf(report)?.policy.circuit;
+  const policy = selectReportSetting(report)?.policy.circuit;
   const at = (field: 'noProgress' | 'sameError' | 'permissionDenials' | 'outputDeclinePercent') =>
     `\`${policyInputs.circuit[field].name}\`${policy === undefined ? '' : ` is ${policy[field]}`}`;
   switch (reason) {
     case 'no_progress':
-      return laneOf(report)?.openedBy === 'probe'
+      return selectLaneReport(report)?.openedBy === 'probe'
         ? 'the one iteration that tried again made no progress'
         : `${policy === undefined ? 'several' : policy.noProgress} iterations in a row made no progress (${at('noProgress')})`;
     case 'same_error':
       return `the same error came back every time (${at('sameError')})`;
     case 'agent_error':
-      return laneOf(report)?.openedBy === 'probe'
+      return selectLaneReport(report)?.openedBy === 'probe'
         ? 'the one iteration that tried again failed'
         : `the agent failed in ${policy === undefined ? 'several' : policy.noProgress} iterations in a row, and nothing changed (${at('noProgress')})`;
     case 'permission_denied':
@@ -185,12 +185,12 @@ function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
     case 'project_complete':
       return `The agent says that the work is finished, and nothing contradicts it (${done}).`;
     case 'completion_signals':
-      return `The agent said "done" ${settingOf(report)?.policy.completionSignals ?? 'several'} times in a row, and nothing contradicts it (${done}).`;
+      return `The agent said "done" ${selectReportSetting(report)?.policy.completionSignals ?? 'several'} times in a row, and nothing contradicts it (${done}).`;
   }
 }
 
 function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeText {
-  const after = `after ${formatCount(iterationsOf(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
+  const after = `after ${formatCount(listIterations(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
     ? { title: ['Cancelled'], what: `The run was cancelled ${after}.` }
     : { title: ['Killed'], what: `The job was killed ${after}; the iteration that was running is lost.` };
@@ -204,7 +204,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'test_saturation':
       return {
         title,
-        what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed only tests.`,
+        what: `${selectReportSetting(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed only tests.`,
       };
     case 'safety':
       return {
@@ -220,7 +220,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
         ? { title, what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${quoted}` }
         : {
             title: ['Waiting after a stop'],
-            what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.${quoted}`,
+            what: `No call was made: ${selectLaneReport(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.${quoted}`,
           };
     }
   }
@@ -231,7 +231,7 @@ function withdrawn(report: RunReport): OutcomeText {
   const names = listLaneTasks(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
   return {
     title: ['Stopped'],
-    what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run was working: no more calls are made, and nothing is marked as done.`,
+    what: `${listFirstNames(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run was working: no more calls are made, and nothing is marked as done.`,
   };
 }
 
@@ -244,8 +244,8 @@ function checksLeft(report: RunReport): OutcomeText {
 }
 
 function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, report: RunReport): OutcomeText {
-  const warned = warningsOf(report).length > 0;
-  const where = sourcesOf(report);
+  const warned = listSettingWarnings(report).length > 0;
+  const where = describeTaskSources(report);
   switch (reason) {
     case 'no_tasks':
       return {
@@ -273,7 +273,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
 
 /** Describes the pull requests that people must review before the queue continues. */
 function waitingForReview(report: RunReport): string {
-  const lane = laneOf(report);
+  const lane = selectLaneReport(report);
   const pull = lane?.pullRequest ?? null;
   if (lane !== null && lane.held !== null && pull !== null) return waitingForMerge(report, lane.held, pull.number);
   const open = listLaneTasks(report).length - listDoneTasks(report).length;
@@ -329,7 +329,7 @@ function allDone(report: RunReport): string {
 }
 
 function deniedTools(report: RunReport): string {
-  const denials = iterationsOf(report).findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
+  const denials = listIterations(report).findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
   const shown = denials
     .slice(0, 3)
     .map(

@@ -6,7 +6,7 @@ import { formatInstantFrom } from '../format.ts';
 import { renderCode, renderCodeElement, renderFence, renderProse, renderText } from '../markdown.ts';
 import { describeIterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { listAllTasks, listIterationsOn, settingOf } from '../facts.ts';
+import { listAllTasks, listIterationsOn, selectReportSetting } from '../facts.ts';
 import { suggestForTask } from '../next/for-tasks.ts';
 import { buildStepList, renderWords } from '../next/step.ts';
 import { describeTaskTrouble, YOU_ARE_NEEDED } from './trouble.ts';
@@ -66,7 +66,7 @@ function opening(one: TaskReport, report: RunReport): string {
   return `**${trouble.charAt(0).toUpperCase()}${trouble.slice(1)}.** ${why()}`.trimEnd();
 
   function why(): string {
-    const policy = settingOf(report)?.policy ?? null;
+    const policy = selectReportSetting(report)?.policy ?? null;
     if (progress.reason === 'ceiling') return 'A retry allows as much once more.';
     if (progress.state === 'failed')
       return policy === null ? '' : `\`${policyInputs.maxIterationsPerTask.name}\` is ${policy.maxIterationsPerTask}.`;

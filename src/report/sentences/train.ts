@@ -1,4 +1,4 @@
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { pullsAheadOf, type MergeObstacle, findNextPull, type Train, type TrainPull } from '../../core/train/train.ts';
 import type { AutoMerge } from '../../core/train/auto-merge.ts';
 import { renderCode, renderProse } from '../markdown.ts';
@@ -54,7 +54,7 @@ export function describePullStanding(train: Train, pull: TrainPull): string {
     ...(pull.stale.length === 0
       ? []
       : [
-          `it was verified before its base branch changed the same files (${namesOf(pull.stale.map((path) => renderCode(path, 120)))})`,
+          `it was verified before its base branch changed the same files (${listFirstNames(pull.stale.map((path) => renderCode(path, 120)))})`,
         ]),
   ];
   return facts.length === 0 ? '' : `#${String(pull.number)}: ${facts.join('; ')}.`;
@@ -125,5 +125,5 @@ export function withTrainPart(body: string, part: string): string {
 }
 
 function numbersOf(numbers: readonly number[]): string {
-  return namesOf(numbers.map((number) => `#${String(number)}`));
+  return listFirstNames(numbers.map((number) => `#${String(number)}`));
 }

@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { isListedTask, isStuck, markingFileOf, type Task } from '../../core/tasks/task.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { listAllTasks, iterationsOf, laneOf, settingOf } from '../facts.ts';
+import { listAllTasks, listIterations, selectLaneReport, selectReportSetting } from '../facts.ts';
 import { formatCost, formatCount } from '../format.ts';
 import type { Words } from '../next/step.ts';
 import { describeObstacles, findOnlyTrouble } from './waiting.ts';
@@ -53,7 +53,7 @@ export function nameRunStop(outcome: Halt, report: RunReport): Words {
 }
 
 function stopWords(outcome: Halt, report: RunReport): Words {
-  const policy = settingOf(report)?.policy ?? null;
+  const policy = selectReportSetting(report)?.policy ?? null;
   const times = (number: number | undefined): string =>
     number === undefined ? 'several calls' : formatCount(number, 'call');
   switch (outcome.reason) {
@@ -66,7 +66,7 @@ function stopWords(outcome: Halt, report: RunReport): Words {
     case 'circuit_open':
       break;
   }
-  const isProbe = laneOf(report)?.openedBy === 'probe';
+  const isProbe = selectLaneReport(report)?.openedBy === 'probe';
   const task = stoppedOn(report);
   const name = task === null ? 'the agent' : nameIn(task);
   switch (outcome.circuitReason) {
@@ -90,7 +90,7 @@ function stopWords(outcome: Halt, report: RunReport): Words {
 
 /** Returns the task of all iterations since the last progress; returns null if there are several, or none is known. */
 function stoppedOn(report: RunReport): Task | null {
-  const iterations = iterationsOf(report);
+  const iterations = listIterations(report);
   const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);
   const ids = new Set(idle.map(({ taskId }) => taskId));
   return ids.size === 1 ? (listAllTasks(report).find(({ task }) => ids.has(task.id))?.task ?? null) : null;

@@ -9,7 +9,7 @@ import {
 } from '../../core/tasks/task.ts';
 import { cutText, joinNames, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { iterationsOf, laneOf, settingOf } from '../facts.ts';
+import { listIterations, selectLaneReport, selectReportSetting } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { type NextStep, createNextStep, type Words } from '../next/step.ts';
 
@@ -191,8 +191,8 @@ export function suggestAddingTask(where: TaskSources): readonly NextStep[] {
 }
 
 /** Returns the places in which the run looked for tasks. */
-export function sourcesOf(report: RunReport): TaskSources {
-  const setting = settingOf(report);
+export function describeTaskSources(report: RunReport): TaskSources {
+  const setting = selectReportSetting(report);
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
   const query = setting?.issueQuery ?? null;
   return {
@@ -218,10 +218,10 @@ function looksAtIssues({ sources }: TaskSources): boolean {
  * Describes the end of a run whose `verify` fails on the base branch as well: what fails, and that no task is to blame.
  */
 export function describeRedBase(report: RunReport): { readonly title: Words; readonly what: string } {
-  const red = laneOf(report)?.redBase ?? null;
+  const red = selectLaneReport(report)?.redBase ?? null;
   const command = red === null ? '`verify`' : code(red.command, 80);
   const words = red === null || red.words === '' ? '.' : `: ${code(red.words, 300)}.`;
-  const iterations = iterationsOf(report).length;
+  const iterations = listIterations(report).length;
   return {
     title: ['Blocked: the base branch is red; you are needed'],
     what: `${command} fails on ${nameBaseBranch(report)} as well${words} No task can be completed until it passes, and none is blamed for it.${iterations === 0 ? ' No call was made.' : ''}${newFailures(report)}`,
@@ -230,13 +230,13 @@ export function describeRedBase(report: RunReport): { readonly title: Words; rea
 
 /** Returns the name of the base branch in `backticks`, or `the base branch` if it is unknown. */
 export function nameBaseBranch(report: RunReport): string {
-  const base = laneOf(report)?.baseBranch ?? null;
+  const base = selectLaneReport(report)?.baseBranch ?? null;
   return base === null ? 'the base branch' : code(base, 120);
 }
 
 /** Reports the additional failures that the last iteration caused. */
 function newFailures(report: RunReport): string {
-  const last = iterationsOf(report).at(-1)?.evidence.verification;
+  const last = listIterations(report).at(-1)?.evidence.verification;
   const failures = last?.kind === 'failed' ? (last.newlyRed ?? []) : [];
   return failures.length === 0
     ? ''

@@ -9,7 +9,7 @@ import { describePushFailure } from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
-import { documentOf, selectStateToBuildOn, type Work } from '../../handover/intake.ts';
+import { serializeLaneState, selectStateToBuildOn, type Work } from '../../handover/intake.ts';
 import { buildKilledDocument } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
@@ -94,7 +94,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const published = !isThere || there === null ? ended : recordPublished(ended, { head: there, pullRequest: null });
       const transcript = hasAnySession(published) ? await session(published) : null;
       const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
-      const document = documentOf(published, { transcript: named, redact });
+      const document = serializeLaneState(published, { transcript: named, redact });
       const copy = { lane, sequence: next, document };
       const run = { before: work.stateBefore, after: state, isPublished: isThere };
       const ending = {

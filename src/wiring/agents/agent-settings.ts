@@ -7,7 +7,7 @@ import { localPortsOf } from '../../core/isolation/hosts.ts';
 import { listMcpHosts, listUnreachableHosts } from '../../core/mcp/parse-servers.ts';
 import { type McpServer, describeVariableProblems } from '../../core/mcp/values.ts';
 import type { AgentStep, Pipeline } from '../../core/pipeline/pipeline.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { createProxiedFetch } from '../../github/proxied-fetch.ts';
 import type { BrokerOptions, PlacedBroker } from '../../isolation/broker.ts';
@@ -53,7 +53,7 @@ export function openServerHosts(
     isolation.agentSandbox === null ? [] : listUnreachableHosts(servers, localPortsOf(config.isolation.hosts));
   if (closed.length > 0)
     log.warning(
-      `The isolated agent cannot reach the MCP servers at ${namesOf(closed)}. Name a port of localhost in \`allowed-hosts\`; hosts of a private network stay closed.`,
+      `The isolated agent cannot reach the MCP servers at ${listFirstNames(closed)}. Name a port of localhost in \`allowed-hosts\`; hosts of a private network stay closed.`,
     );
 }
 

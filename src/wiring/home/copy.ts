@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { copyLimits, formatCopyLimits } from '../../core/local/ignored-copies.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { copyIgnoredIntoClone } from '../../git/home/ignored-files.ts';
 import { cloneForRun } from '../../git/home/clone-for-run.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
@@ -44,11 +44,11 @@ export async function prepareCopy(
   });
   if (secrets.length > 0)
     log.warning(
-      `Ignored files whose names suggest secrets are not copied to where the agent works: ${namesOf(secrets)}.`,
+      `Ignored files whose names suggest secrets are not copied to where the agent works: ${listFirstNames(secrets)}.`,
     );
   if (tooMuch.length > 0)
     log.warning(
-      `Some ignored files are not copied, because a run copies at most ${formatCopyLimits(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
+      `Some ignored files are not copied, because a run copies at most ${formatCopyLimits(copyLimits)}. Left out: ${listFirstNames(tooMuch)}.`,
     );
-  if (failed.length > 0) log.warning(`These ignored files could not be copied: ${namesOf(failed)}.`);
+  if (failed.length > 0) log.warning(`These ignored files could not be copied: ${listFirstNames(failed)}.`);
 }

@@ -2,7 +2,7 @@ import { UserError } from '../../errors.ts';
 import { hasRemote, pushToRemote, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { Log } from '../../ports/machine.ts';
-import { laneOf } from '../../report/facts.ts';
+import { selectLaneReport } from '../../report/facts.ts';
 
 /** The remote to which `--push` pushes. */
 const REMOTE = 'origin';
@@ -22,7 +22,7 @@ export async function pushBranch(
   report: RunReport,
   log: Pick<Log, 'info' | 'error'>,
 ): Promise<boolean | null> {
-  const lane = laneOf(report);
+  const lane = selectLaneReport(report);
   if (lane === null || lane.headSha === null) {
     log.info('There is nothing to push.');
     return null;

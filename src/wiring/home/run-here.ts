@@ -27,7 +27,13 @@ import {
   type WorkedFolder,
 } from '../../home/own-folder.ts';
 import { createStatusFiles, listenForInterruption } from '../../home/status-files.ts';
-import { listDoneTasks, laneOf, findResumeInstant, listLaneTasks, workOf } from '../../report/facts.ts';
+import {
+  listDoneTasks,
+  selectLaneReport,
+  findResumeInstant,
+  listLaneTasks,
+  selectWorkedReport,
+} from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { computeKnownCostUsd } from '../../report/sentences/spend.ts';
 import { takeWork, type TakenWork } from '../../processes/same-program.ts';
@@ -303,8 +309,8 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
 }
 
 function endedLane(report: RunReport, pushed: boolean | null): EndedLane {
-  const work = workOf(report);
-  const lane = laneOf(report);
+  const work = selectWorkedReport(report);
+  const lane = selectLaneReport(report);
   const resumeAt = findResumeInstant(report.outcome);
   return {
     outcome: report.outcome.kind,

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { listSettingsPaths } from '../../config/settings/run-texts.ts';
 import { toRootPath, type Folder } from '../../core/folder.ts';
 import { listCommittedFiles, listTaskFiles } from '../../core/local/committed-files.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { findIgnoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
 
 /** Returns the files that would configure the run if git did not ignore them. */
@@ -34,12 +34,12 @@ export function describeUncommitted(
   const lists = [...listTaskFiles(folder), toRootPath(folder, '.ralph/')];
   const ofTasks = others.filter((path) => lists.includes(path) || path.startsWith(toRootPath(folder, '.beads/')));
   return [
-    `Uncommitted files are not part of the run and stay as they are: ${namesOf(others)}.`,
+    `Uncommitted files are not part of the run and stay as they are: ${listFirstNames(others)}.`,
     ...(ofTasks.length === 0
       ? []
-      : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),
+      : [`The run reads its tasks from the last commit: commit ${listFirstNames(ofTasks)} first.`]),
     ...(ignored.length === 0
       ? []
-      : [`Git ignores ${namesOf(ignored)}. Add an ignored file with "git add --force PATH", then commit it.`]),
+      : [`Git ignores ${listFirstNames(ignored)}. Add an ignored file with "git add --force PATH", then commit it.`]),
   ];
 }

@@ -26,7 +26,7 @@ import {
 import { describeWritableFolders } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
 import { describeRemains } from '../../core/isolation/sandbox-record.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { listFirstNames } from '../../core/text/phrase.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { createProxyFinder } from '../../github/proxied-fetch.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
@@ -146,7 +146,7 @@ async function isolatedIn(
     const ofModel = findModelHosts(config.isolation.hosts, never).map(nameOfTarget);
     if (ofModel.length > 0)
       log.warning(
-        `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: it reaches its model only through the action.`,
+        `\`allowed-hosts\` does not open ${listFirstNames(ofModel)} to the agent: it reaches its model only through the action.`,
       );
     allowed = withHosts(await hosts, more);
     const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
@@ -288,5 +288,5 @@ function problemOf(probe: IsolationFacts['probe']): string | null {
   if (probe === null) return 'what it can reach could not be checked from inside the sandbox';
   const { can, cannot, unknown } = groupByMeaning(probe.failed);
   const named = [...can.map((name) => `it can ${name}`), ...cannot.map((name) => `it cannot ${name}`), ...unknown];
-  return named.length === 0 ? null : namesOf(named);
+  return named.length === 0 ? null : listFirstNames(named);
 }

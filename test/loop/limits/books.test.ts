@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
-import { workOf } from '../../../src/report/facts.ts';
+import { selectWorkedReport } from '../../../src/report/facts.ts';
 import { buildOutputs } from '../../../src/report/pages/outputs.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { HOUR } from '../../unit/core/core-fixtures.ts';
@@ -100,7 +100,7 @@ describe('a paid call is booked, whatever fails after it:', () => {
       const outputs = buildOutputs(report, { path: null, hash: null, receipt: null, history: null });
       expect([outputs['cost-usd'], outputs['tokens']]).toEqual(['3.0000', '1000']);
       expect(renderSummary(report)).toContain('$3.00');
-      expect(workOf(report)?.costUsd).toBe(COST);
+      expect(selectWorkedReport(report)?.costUsd).toBe(COST);
     }
     expect(savedState(project).ledger).toMatchObject([{ calls: 2, tokens: 2_000, costUsd: 2 * COST }]);
   });

@@ -38,7 +38,7 @@ import type { Log } from '../../../src/ports/machine.ts';
 import type { StateCopy } from '../../../src/ports/state.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import type { RunReport, SavedReport } from '../../../src/handover/report.ts';
-import { warningsOf } from '../../../src/report/facts.ts';
+import { listSettingWarnings } from '../../../src/report/facts.ts';
 import type { Machine as MachineOfRun, ActionDeps, RunDeps, RunEnd } from '../../../src/run/deps.ts';
 import { runAtHome } from '../../../src/run/home/at-home.ts';
 // The stages are loaded before the first run, so that no test waits for the disk when a run loads them.
@@ -652,7 +652,7 @@ function expectAgrees(run: StoredRun): void {
 
 /** Returns the warnings of a run's report, or none for a killed run. */
 export function warningsIn(run: Pick<Run, 'report'> | null): readonly string[] {
-  return run?.report ? warningsOf(run.report) : [];
+  return run?.report ? listSettingWarnings(run.report) : [];
 }
 
 /** Returns the report of the saved state, or null if none. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { laneOf } from '../../../src/report/facts.ts';
+import { selectLaneReport } from '../../../src/report/facts.ts';
 import { publishWork } from '../../../src/publish/publish.ts';
 import { parseState } from '../../../src/core/lane/state/state.ts';
 import { UserError } from '../../../src/errors.ts';
@@ -259,7 +259,7 @@ describe('publishing twice, as post does after a main that was killed', () => {
     const first = seen(project);
     const state = savedDocument(project);
     const { report } = await publishWork(await publisherOf(project, run), workOf(run));
-    const lane = run.report === null ? null : laneOf(run.report);
+    const lane = run.report === null ? null : selectLaneReport(run.report);
     expect(seen(project)).toEqual(first);
     expect(savedDocument(project)).toBe(state);
     expect(report).toMatchObject({

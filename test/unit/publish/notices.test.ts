@@ -10,7 +10,7 @@ import {
   APPROVAL_MARKER,
   APPROVED_SINCE,
   REFUSAL_MARKER,
-  REFUSED_BEFORE,
+  NO_LONGER_REFUSED,
   renderApprovalNotice,
   STATUS_MARKER,
 } from '../../../src/report/pages/status-comment.ts';
@@ -160,7 +160,7 @@ describe('a sentence of an older comment that is no longer true', () => {
     const comments = await olderOn();
     expect(comments?.has(APPROVAL_MARKER)).toBe(false);
     expect([...(comments?.values() ?? [])]).toContain(APPROVED_SINCE);
-    expect(comments?.get(REFUSAL_MARKER)).toBe(REFUSED_BEFORE);
+    expect(comments?.get(REFUSAL_MARKER)).toBe(NO_LONGER_REFUSED);
   });
 
   test('makes no comment and no request without an earlier one', async () => {

@@ -7,7 +7,7 @@ import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
 import { suggestForTask } from '../../../src/report/next/for-tasks.ts';
 import {
   createCommandStep,
-  KINDS,
+  STEP_OPENINGS,
   type NextStep,
   suggestAfterRounds,
   suggestAtHome,
@@ -232,7 +232,7 @@ const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[
 const RETRY = createCommandStep('retry', ['the issue']);
 
 describe('each kind of step is rendered in each place', () => {
-  test.each(Object.keys(KINDS) as readonly NextStep['kind'][])('%s', (kind) => {
+  test.each(Object.keys(STEP_OPENINGS) as readonly NextStep['kind'][])('%s', (kind) => {
     const one = kind === 'command' ? RETRY : createNextStep(kind, WORDS[kind]);
     const log = renderSteps([one], 'log');
     const terminal = renderSteps([one], 'terminal');

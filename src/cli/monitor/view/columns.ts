@@ -30,7 +30,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const ONE_COLUMN_EACH = /^[ -~]*$/;
 
 /** Returns the number of columns of a line; a wide character takes two. */
-export function widthOf(line: Line): number {
+export function measureWidth(line: Line): number {
   return line.reduce((all, { text }) => all + columnsOf(text), 0);
 }
 
@@ -41,7 +41,7 @@ function columnsOf(text: string): number {
 
 /** Returns the line cut to at most this number of columns, with `…` at the end if something was cut. */
 export function fitLine(line: Line, columns: number): Line {
-  if (widthOf(line) <= columns) return line;
+  if (measureWidth(line) <= columns) return line;
   const kept: Piece[] = [];
   let left = columns - 1;
   for (const part of line) {
@@ -65,7 +65,7 @@ function startOf(text: string, columns: number): string {
 
 /** Returns the line filled with blanks up to this number of columns. */
 export function padLine(line: Line, columns: number): Line {
-  const missing = columns - widthOf(line);
+  const missing = columns - measureWidth(line);
   return missing > 0 ? [...line, createPiece(' '.repeat(missing))] : line;
 }
 
@@ -86,7 +86,7 @@ export function wrapParts(parts: readonly Line[], columns: number, gap = createP
   for (const part of parts) {
     const last = lines.at(-1);
     const joined = last === undefined ? null : [...last, gap, ...part];
-    if (joined !== null && widthOf(joined) <= columns) lines[lines.length - 1] = joined;
+    if (joined !== null && measureWidth(joined) <= columns) lines[lines.length - 1] = joined;
     else lines.push(part);
   }
   return lines.map((line) => fitLine(line, columns));
@@ -103,8 +103,8 @@ export function wrapSentence(text: string, columns: number, look: TextStyle): re
 
 /** Puts one part at the left edge and one at the right, or below each other if they do not fit. */
 export function spreadParts(left: Line, right: Line, columns: number): readonly Line[] {
-  const gap = columns - widthOf(left) - widthOf(right);
-  if (widthOf(right) === 0) return [fitLine(left, columns)];
+  const gap = columns - measureWidth(left) - measureWidth(right);
+  if (measureWidth(right) === 0) return [fitLine(left, columns)];
   return gap >= 2
     ? [[...left, createPiece(' '.repeat(gap)), ...right]]
     : [fitLine(left, columns), fitLine(right, columns)];

@@ -4,7 +4,7 @@ import { isHashedId, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
 import { nameOutcome } from '../../../report/sentences/ends/outcome-name.ts';
-import { barOf } from '../../../report/pages/progress-bar.ts';
+import { renderBar } from '../../../report/pages/progress-bar.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../../defaults.ts';
 import type { ReportedLane } from '../../lane/lane-schema.ts';
 import type { LocalPicture } from '../monitor-schema.ts';
@@ -97,7 +97,7 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly R
           ],
     ),
     fact('tasks', 4, [
-      createPiece(`${barOf({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
+      createPiece(`${renderBar({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
       createPiece(`${tasks.done}/${tasks.all} done`),
     ]),
     fact(
@@ -275,7 +275,7 @@ function bar(used: number, limit: number, format: (amount: number) => string, wh
   if (limit === 0) return [createPiece(`${format(used)}${what}, no limit`)];
   const look: TextStyle = used >= limit ? 'bad' : used >= limit * NEAR ? 'warning' : 'good';
   return [
-    createPiece(`${barOf({ done: used, total: limit, cells: BAR_CELLS })} `, look),
+    createPiece(`${renderBar({ done: used, total: limit, cells: BAR_CELLS })} `, look),
     createPiece(`${format(used)}/${format(limit)}${what}`),
   ];
 }

@@ -1,15 +1,15 @@
 import { formatInstant } from '../../../core/countdown.ts';
 import { formatDuration } from '../../../report/format.ts';
-import { barOf } from '../../../report/pages/progress-bar.ts';
+import { renderBar } from '../../../report/pages/progress-bar.ts';
 import { summarizeSpend } from '../../../report/sentences/spend.ts';
 import type { Overview } from '../../../report/overview/lane-waits.ts';
 import {
   type Condition,
-  conditionOf,
+  describeLaneCondition,
   describeLaneWait,
   isUnseen,
   nameOfLaneAt,
-  summaryOf,
+  summarizeLanes,
   renderOpenTask,
 } from '../../../report/overview/overview-text.ts';
 import type { LocalPicture, Picture } from '../monitor-schema.ts';
@@ -23,7 +23,7 @@ import {
   createPiece,
   type Size,
   spreadParts,
-  widthOf,
+  measureWidth,
   wrapSentence,
 } from './columns.ts';
 import { type RunFact, isContinuing, parseKnownLane, listLocalFacts } from './facts.ts';
@@ -113,16 +113,19 @@ function localHeader({ name }: Picture, local: LocalPicture, columns: number, no
 function factLines({ name, parts, gap, clock }: RunFact, columns: number): readonly Line[] {
   const isNarrow = columns < NARROW_COLUMNS;
   const label = isNarrow ? [createPiece(`${name} `, 'faint')] : padLine([createPiece(name, 'faint')], NAME_COLUMNS);
-  const room = columns - widthOf(label);
+  const room = columns - measureWidth(label);
   const lines = wrapParts(clock === null ? parts : [...parts, clock], Math.max(1, room), gap);
-  return lines.map((line, index) => [...(index === 0 ? label : [createPiece(' '.repeat(widthOf(label)))]), ...line]);
+  return lines.map((line, index) => [
+    ...(index === 0 ? label : [createPiece(' '.repeat(measureWidth(label)))]),
+    ...line,
+  ]);
 }
 
 /** Returns the agent's output; the newest lines come last, and are kept if not all fit. */
 function outputBlock({ output }: LocalPicture, columns: number): Block {
   if (output === null || output.lines.length === 0) return { rank: LAST, lines: [] };
   const title = [createPiece(`── ${output.file} `, 'faint')];
-  const rule = createPiece('─'.repeat(Math.max(0, columns - widthOf(title))), 'faint');
+  const rule = createPiece('─'.repeat(Math.max(0, columns - measureWidth(title))), 'faint');
   return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [createPiece(withoutDate(line))])] };
 }
 
@@ -205,9 +208,9 @@ function laneRows(overview: Overview, { columns, rows }: Size, selected: number 
   const { branches: lanes, spend } = overview;
   const width = Math.max(
     0,
-    ...lanes.map(({ branchId: lane, place }) => widthOf([createPiece(nameOfLaneAt(lane, place))])),
+    ...lanes.map(({ branchId: lane, place }) => measureWidth([createPiece(nameOfLaneAt(lane, place))])),
   );
-  const summary = wrapSentence(summaryOf(lanes.filter((lane) => lane.kind === 'branch')), columns, 'plain');
+  const summary = wrapSentence(summarizeLanes(lanes.filter((lane) => lane.kind === 'branch')), columns, 'plain');
   const spent = wrapSentence(`Last 31 days: ${summarizeSpend(spend)}`, columns, 'faint');
   const chosen = selected === null ? undefined : lanes[selected];
   const details = chosen === undefined ? [] : renderRowDetails(chosen, columns, now).slice(0, DETAIL_ROWS);
@@ -241,7 +244,7 @@ function rowOf(row: Row, { width, isSelected }: { readonly width: number; readon
   );
   if (row.kind !== 'branch') return [...name, createPiece(row.kind, 'bad')];
   const { tasks, pullRequest } = row;
-  const condition = conditionOf(row);
+  const condition = describeLaneCondition(row);
   const done = tasks.filter(({ state }) => state === 'done').length;
   return [
     ...name,
@@ -249,7 +252,7 @@ function rowOf(row: Row, { width, isSelected }: { readonly width: number; readon
     ...(tasks.length === 0
       ? [createPiece('no tasks', 'faint')]
       : [
-          createPiece(`${barOf({ done, total: tasks.length, cells: BAR_CELLS })} `, 'good'),
+          createPiece(`${renderBar({ done, total: tasks.length, cells: BAR_CELLS })} `, 'good'),
           createPiece(`${done}/${tasks.length} done`),
         ]),
     ...(pullRequest === null

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../../countdown.ts';
 import { hashId, type TaskId } from '../../tasks/ids.ts';
 import { cleanTitle } from '../../text/clean.ts';
-import { capText, namesOf } from '../../text/phrase.ts';
+import { capText, listFirstNames } from '../../text/phrase.ts';
 import type { FeedbackRound } from '../memory.ts';
 import type { CheckDetails, CheckNow, ChecksNow } from '../pull-request-now.ts';
 
@@ -256,5 +256,5 @@ export function describeIgnoredChecks({ alsoOnBase, flaky, unreadable }: ChecksS
 
 /** Quotes names after cleaning and cutting them, because anybody can choose a check's name. */
 function quoteNames(names: readonly string[]): string {
-  return namesOf(names.map((name) => `"${capText(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
+  return listFirstNames(names.map((name) => `"${capText(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
 }

@@ -1,7 +1,7 @@
 import { formatLeftOutGroup, groupLeftOut } from '../../../core/review/left-out-groups.ts';
 import { cutText } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
-import { listIterationsOn, workOf } from '../../facts.ts';
+import { listIterationsOn, selectWorkedReport } from '../../facts.ts';
 
 /** Maximum number of characters of names and reasons; further files are only counted. */
 const MAX_NAMES_CHARS = 400;
@@ -18,7 +18,7 @@ interface LeftOutFile {
  */
 export function listWithheldFrom({ task }: TaskReport, report: RunReport): readonly LeftOutFile[] {
   const last = listIterationsOn(report, task.id).at(-1)?.evidence.withheldHere ?? [];
-  return last.length > 0 ? last : (workOf(report)?.change.leftOut ?? []);
+  return last.length > 0 ? last : (selectWorkedReport(report)?.change.leftOut ?? []);
 }
 
 /**
@@ -33,7 +33,7 @@ export function nameWithheldFiles(one: TaskReport, report: RunReport): string {
 
 /** Returns true if the run itself left out all files that a task cannot do without. */
 export function isLeftOutByRun(one: TaskReport, report: RunReport): boolean {
-  const ofRun = (workOf(report)?.withheld ?? []).map(({ path }) => path);
+  const ofRun = (selectWorkedReport(report)?.withheld ?? []).map(({ path }) => path);
   const files = listWithheldFrom(one, report);
   return files.length > 0 && files.every(({ path }) => ofRun.includes(path));
 }

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { describeRemains } from '../../../core/isolation/sandbox-record.ts';
 import { runTagOfLane } from '../../../core/sharing/lease.ts';
 import { isLaneId } from '../../../core/tasks/ids.ts';
-import { namesOf } from '../../../core/text/phrase.ts';
+import { listFirstNames } from '../../../core/text/phrase.ts';
 import { UserError } from '../../../errors.ts';
 import { removeTree } from '../../../git/remove-tree.ts';
 import type { RunClaim } from '../../../home/own-folder.ts';
@@ -42,7 +42,7 @@ export async function cleanUpAfter(
     if (remains.processes.length > 0)
       throw new UserError(
         'infrastructure',
-        `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
+        `Processes of that run cannot be ended: ${listFirstNames(remains.processes)}. Restart this machine, or end them as root.`,
       );
     const sentence = describeRemains(remains);
     if (sentence !== null) log.warning(sentence);

@@ -1,4 +1,4 @@
-import { laneOf, workOf } from '../../../../src/report/facts.ts';
+import { selectLaneReport, selectWorkedReport } from '../../../../src/report/facts.ts';
 import { parseBudgetIn } from '../../../../src/core/snapshot/snapshot.ts';
 import { analysis, MINUTE } from '../../../unit/core/core-fixtures.ts';
 import { finisher } from '../behaviours.ts';
@@ -77,10 +77,10 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
       ...main.log,
       ...(post?.log ?? []),
       ...[loop, main, post].flatMap((run) => [messageOf(run), ...warningsIn(run), savedWhere(run)]),
-      main.report === null ? '' : (laneOf(main.report)?.restored ?? ''),
+      main.report === null ? '' : (selectLaneReport(main.report)?.restored ?? ''),
     ].join('\n'),
     cost: {
-      reported: main.report === null ? 0 : (workOf(main.report)?.costUsd ?? 0),
+      reported: main.report === null ? 0 : (selectWorkedReport(main.report)?.costUsd ?? 0),
       booked,
       real: calls * (analysis().costUsd ?? 0),
     },

@@ -6,7 +6,7 @@ import {
   padLine,
   createPiece,
   spreadParts,
-  widthOf,
+  measureWidth,
   wrapSentence,
 } from '../../../../src/cli/monitor/view/columns.ts';
 import { runs } from '../../../runs.ts';
@@ -25,7 +25,7 @@ test.each<[string, number]>([
   ['████░░', 6],
   ['↑↓ … ─', 6],
 ])('%s takes %d columns', (given, columns) => {
-  expect(widthOf([createPiece(given)])).toBe(columns);
+  expect(measureWidth([createPiece(given)])).toBe(columns);
 });
 
 test.each<[string, readonly string[], number, string]>([
@@ -91,7 +91,7 @@ test('nothing that fits is wider than its columns', () => {
         parts.map((part) => createPiece(part)),
         columns,
       );
-      expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      expect(measureWidth(line)).toBeLessThanOrEqual(columns);
       expect(text(line)).toBe(text(line).toWellFormed());
     }),
     { numRuns: runs(300) },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
-import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
+import { measureWidth, type Size } from '../../../../src/cli/monitor/view/columns.ts';
 import { layOutScreen } from '../../../../src/cli/monitor/view/screen.ts';
 import {
   createScreenState,
@@ -374,7 +374,7 @@ describe('at any size, no line is wider and no picture higher than the terminal'
       const lines = layOutScreen(picture, size, session, noon);
       expect(lines.length).toBeLessThanOrEqual(size.rows);
       expect(lines.length).toBeGreaterThan(0);
-      for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(size.columns);
+      for (const line of lines) expect(measureWidth(line)).toBeLessThanOrEqual(size.columns);
     }
   });
 

@@ -4,7 +4,7 @@ import {
   capLines,
   joinNames,
   formatMoreLine,
-  namesOf,
+  listFirstNames,
   namesOutOf,
 } from '../../../../src/core/text/phrase.ts';
 
@@ -16,7 +16,7 @@ test.each([
   [10, '0, 1, 2, 3, 4, 5, 6, 7, 8, 9'],
   [12, '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more'],
 ])('a sentence names the first ten of %i', (count, text) => {
-  expect(namesOf(names(count))).toBe(text);
+  expect(listFirstNames(names(count))).toBe(text);
 });
 
 test('a sentence names the number of items that it is given', () => {
