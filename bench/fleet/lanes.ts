@@ -12,7 +12,7 @@ import { parseBudgetIn, emptySnapshot, parseRecordIn, type Snapshot } from '../.
 import { type LaneId, QUEUE, type TaskId, taskIdOfIssue } from '../../src/core/tasks/ids.ts';
 import { untouchedProgress } from '../../src/core/tasks/queue.ts';
 import type { QueuedTask } from '../../src/core/tasks/task.ts';
-import { MAX_NEW } from '../../src/gate/lane/plan-lanes.ts';
+import { MAX_NEW_LANES } from '../../src/gate/lane/plan-lanes.ts';
 import { claimLanes, type LaneClaim, releaseLane, type WantedClaim } from '../../src/gate/lane/claim.ts';
 import type { SnapshotPlace } from '../../src/ports/state.ts';
 import { createSnapshotStore } from '../../src/state/snapshot-store.ts';
@@ -125,7 +125,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       busy: tasks.flatMap(({ id, files }) => (isHeld(id) ? [{ lane: id, files }] : [])),
       ...{ urgent: [], continuable: own(open).filter(({ lane }) => !isHeld(lane)) },
       maxBeside: config.parallel - (ofQueue.length > 0 ? 1 : 0) - tasks.filter(({ id }) => isHeld(id)).length,
-      maxNew: MAX_NEW,
+      maxNew: MAX_NEW_LANES,
     });
     const lanes = [
       ...(ofQueue.length > 0 ? [QUEUE] : []),

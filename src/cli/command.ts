@@ -10,7 +10,7 @@ export interface ListedCommand {
 }
 
 /** All commands in the order of the list, without their code, so that the list can be printed without loading it. */
-export const LISTED = {
+export const COMMAND_LIST = {
   init: { name: 'init', summary: 'sets a repository up: workflow, commands, issue form', use: 'daily' },
   status: {
     name: 'status',
@@ -129,7 +129,7 @@ export async function openInput(name: string, terminal: Terminal): Promise<Input
     }
     return { kind: 'bytes', bytes: file.createReadStream({ highWaterMark: CHUNK_BYTES }) };
   } catch (error) {
-    return { kind: 'missing', why: `${JSON.stringify(name)} cannot be read: ${reasonOf(error)}.` };
+    return { kind: 'missing', why: `${JSON.stringify(name)} cannot be read: ${describeSystemError(error)}.` };
   }
 }
 
@@ -152,7 +152,7 @@ export async function readWholeText(
 }
 
 /** Returns the reason why the system refused a file, as a part of a sentence. */
-export function reasonOf(error: unknown): string {
+export function describeSystemError(error: unknown): string {
   return reasons[(error as NodeJS.ErrnoException | null)?.code ?? ''] ?? String(error);
 }
 
@@ -171,7 +171,7 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
     if (stats.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
     return decodeFile(await readFile(realPath), realPath);
   } catch (error) {
-    return refused(`cannot be read: ${reasonOf(error)}`);
+    return refused(`cannot be read: ${describeSystemError(error)}`);
   }
 }
 
@@ -201,7 +201,7 @@ export async function writeCheckoutFile(
     await rename(beside, file.realPath);
     return null;
   } catch (error) {
-    return reasonOf(error);
+    return describeSystemError(error);
   } finally {
     await rm(beside, { force: true });
   }

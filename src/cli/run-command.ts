@@ -1,7 +1,14 @@
 import { cutText } from '../core/text/phrase.ts';
 import { findNearest } from '../core/text/nearest.ts';
 import { UserError } from '../errors.ts';
-import { type CliCommand, type CommandEnd, LISTED, type ListedCommand, type Terminal, UsageError } from './command.ts';
+import {
+  type CliCommand,
+  type CommandEnd,
+  COMMAND_LIST,
+  type ListedCommand,
+  type Terminal,
+  UsageError,
+} from './command.ts';
 
 /** The version in package.json, which is not part of the bundle. */
 const VERSION = '1.0.0';
@@ -31,7 +38,7 @@ export async function runCommand(
     terminal.out(`ralph ${VERSION}\n`);
     return 0;
   }
-  const isListed = Object.hasOwn(LISTED, name);
+  const isListed = Object.hasOwn(COMMAND_LIST, name);
   const command = isListed ? (await load()).find((candidate) => candidate.name === name) : undefined;
   if (command === undefined) {
     terminal.error(unknownCommand(name));
@@ -56,7 +63,7 @@ export async function runCommand(
 }
 
 function help(): string {
-  const commands: readonly ListedCommand[] = Object.values(LISTED);
+  const commands: readonly ListedCommand[] = Object.values(COMMAND_LIST);
   const width = Math.max(...commands.map(({ name }) => name.length));
   const rows = (of: ListedCommand['use']): string =>
     commands
@@ -76,7 +83,7 @@ Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments, 3 in part.
 }
 
 function unknownCommand(name: string): string {
-  const names = Object.keys(LISTED);
+  const names = Object.keys(COMMAND_LIST);
   const near = findNearest(name, names);
   const shown = JSON.stringify(cutText(name, 80));
   return `ralph: unknown command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;

@@ -205,7 +205,7 @@ export interface RunContext {
 }
 
 /** Returns the number of jobs of a run. */
-export function jobsOf({ handoff }: Pick<Config, 'handoff'>): 'one' | 'three' {
+export function countJobs({ handoff }: Pick<Config, 'handoff'>): 'one' | 'three' {
   return handoff.phase === 'all' ? 'one' : 'three';
 }
 
@@ -221,6 +221,6 @@ export function leaseOf(
 ): Lease {
   const { config, context, runTag } = run;
   const { runId, runAttempt, runUrl } = context;
-  const durationMs = computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config), before);
+  const durationMs = computeMaxLeaseMs(config.policy.maxRunMs, countJobs(config), before);
   return { runTag, runId, runAttempt, runUrl, acquiredAt: now, durationMs };
 }

@@ -47,7 +47,7 @@ export async function runCli(packageRoot: URL): Promise<void> {
   };
   endWhenUnread();
   process.exitCode = await runCommand(
-    async () => (await import('./commands.ts')).commandsOf(packageRoot),
+    async () => (await import('./commands.ts')).createCommands(packageRoot),
     args,
     terminal,
   );

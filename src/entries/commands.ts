@@ -52,7 +52,7 @@ const findUnmerged: FindUnmergedPlans = async (folder, path) =>
   (await import('../git/home/queue-plans.ts')).findQueuePlans(folder, { path, env: process.env });
 
 /** Returns the commands of the list; `packageRoot` is the folder of action.yml and templates/. */
-export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
+export const createCommands = (packageRoot: URL): readonly CliCommand[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look, readEffective),
   createHistoryCommand(open),

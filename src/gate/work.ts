@@ -23,7 +23,7 @@ import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import type { Preview } from './lane/admit.ts';
 import { admitQueue, admitUrgent, admitWork, previewLanes } from './lane/side-by-side.ts';
-import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
+import { examineWaiting, type ExaminedWaiting, NOTHING_EXAMINED } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { isTaskIssue, type ListedIssues, listTaskIssues, explainNoTask } from './tasks/queued-issues.ts';
 import { TASKS_PURPOSE, createOwnRequest, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
@@ -102,7 +102,7 @@ async function examineWaitingFirst(
   },
 ): Promise<ExaminedWaiting> {
   const { listed, request, admit } = found;
-  if (asked || purpose.kind !== 'tasks') return nothingExamined;
+  if (asked || purpose.kind !== 'tasks') return NOTHING_EXAMINED;
   // Without a task, the queue has no request yet, so make one without issues, files and prompt.
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: FOR_WAITING }, none) : null;
@@ -111,7 +111,7 @@ async function examineWaitingFirst(
 }
 
 /** Takes up the first open pull request that needs work, and nothing else: without one, no new task begins. */
-export async function workWaiting(deps: GateDeps): Promise<ExaminedWaiting> {
+export async function startWaitingPull(deps: GateDeps): Promise<ExaminedWaiting> {
   const by = { asked: false, byHand: false, purpose: FOR_WAITING };
   const request = async (): Promise<WorkRequest | null> => queueRequest(deps, by, await listTaskIssues(deps));
   return examineWaiting(deps, { issues: [], request, admit: admitWork });

@@ -172,7 +172,7 @@ const claimSchema = z.object({
 export type RunClaim = z.infer<typeof claimSchema>;
 
 /** The folder of a checkout that contains its state. */
-export const STATE: readonly string[] = ['.ralph', 'state'];
+export const STATE_FOLDER: readonly string[] = ['.ralph', 'state'];
 
 /** The name of the text with the claim. */
 const NAME = 'run';
@@ -188,7 +188,7 @@ interface Claimed {
 /** Throws a UserError if a part of the path to the state is a link or not a folder. */
 export function checkStatePath(top: string): void {
   try {
-    checkOwnFolder(top, STATE);
+    checkOwnFolder(top, STATE_FOLDER);
   } catch (error) {
     throw unwritableStateError(messageOf(error));
   }

@@ -105,7 +105,7 @@ export function startOfProcess(pid: number | 'self'): string | null {
 }
 
 /** Returns `open` if any of the results is `open`. */
-export async function tryAny(results: readonly Promise<AttemptResult>[]): Promise<AttemptResult> {
+export async function combineAttempts(results: readonly Promise<AttemptResult>[]): Promise<AttemptResult> {
   return (await Promise.all(results)).includes('open') ? 'open' : 'closed';
 }
 

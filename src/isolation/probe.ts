@@ -6,7 +6,7 @@ import type { CallNumbers } from '../core/isolation/sandbox/system-calls.ts';
 import { attemptNames, type AttemptName, type AttemptResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {
   startOfProcess,
-  tryAny,
+  combineAttempts,
   tryToAppend,
   tryToConnect,
   tryToList,
@@ -191,7 +191,7 @@ function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<Atte
     "list the runner's home": file(() => tryToFind(request.runnerHome, request)),
     "list the runner's temporary folder": file(() => tryToFind(request.runnerTemp, request)),
     "use the runner's file commands": file(() =>
-      tryAny(request.commandFiles.flatMap((file) => [tryToOpen(file), tryToAppend(file)])),
+      combineAttempts(request.commandFiles.flatMap((file) => [tryToOpen(file), tryToAppend(file)])),
     ),
     'write to /usr/local/bin': file(() => tryToWriteIn('/usr/local/bin')),
     'write to /opt': file(() => tryToWriteIn('/opt')),
@@ -270,7 +270,7 @@ function connection(run: Attempt['run']): Attempt {
 }
 
 function sockets(paths: readonly string[]): Attempt {
-  return connection((signal) => tryAny(paths.map((path) => tryToConnect({ path }, signal))));
+  return connection((signal) => combineAttempts(paths.map((path) => tryToConnect({ path }, signal))));
 }
 
 function local(port: number): { readonly host: string; readonly port: number } {

@@ -1,6 +1,6 @@
 import type { AgentName } from '../core/agent-names.ts';
 import { chooseAgentToCall } from '../core/lane/decide.ts';
-import { dropSession, resetUnfitSession, sessionOf, switchAgent } from '../core/lane/session.ts';
+import { dropSession, resetUnfitSession, findAgentSession, switchAgent } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
@@ -34,7 +34,7 @@ export function createTurns(deps: TurnDeps): AgentTurns {
       const opened = await (deps.agents.find((agent) => agent.name === name) ?? deps.agents[0]).open();
       // Import only at an agent's first turn, because sessions that begin later in this run are already on this
       // machine.
-      const session = brought.has(name) ? null : sessionOf(state, name);
+      const session = brought.has(name) ? null : findAgentSession(state, name);
       brought.add(name);
       if (session === null) return { opened, isForgotten: false };
       const obstacle = await importTranscript(deps, { state, name, opened, sessionId: session.id });

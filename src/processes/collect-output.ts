@@ -4,7 +4,7 @@ import { cutText, completeSentence } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
-import { describeEnd, familyOf, type ProgramCall, type ProgramEnd, runProgram } from './run-program.ts';
+import { describeEnd, describeFamily, type ProgramCall, type ProgramEnd, runProgram } from './run-program.ts';
 
 /** The end of a program whose whole output is collected. */
 export type CollectedEnd = ProgramEnd | { readonly kind: 'too-much-output'; readonly maxBytes: number };
@@ -85,7 +85,7 @@ export function createLaunchCommand(path: string): LaunchCommand {
  * Returns the first line that the program prints for `--version`, at most 100 characters; throws a UserError if the
  * program cannot be started or fails.
  */
-export async function versionOf({ file, args }: LaunchCommand, surroundings: Surroundings): Promise<string> {
+export async function readProgramVersion({ file, args }: LaunchCommand, surroundings: Surroundings): Promise<string> {
   const program = { file, args: [...args, '--version'] };
   const { end, stdout, stderr } = await withNamedWait('the agent to name its version', () =>
     runWithoutInput(program, { ...surroundings, timeoutMs: VERSION_MS }),
@@ -105,7 +105,7 @@ export function runWithoutInput(
   { agentSandbox, tree = null, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
 ): Promise<CollectedOutput> {
   return collectOutput(
-    { ...program, ...surroundings, input: '', family: familyOf({ agentSandbox, tree, runTag }) },
+    { ...program, ...surroundings, input: '', family: describeFamily({ agentSandbox, tree, runTag }) },
     MAX_OUTPUT_BYTES,
   );
 }

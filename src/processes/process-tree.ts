@@ -109,7 +109,7 @@ export function endTagged(runTag: string): Promise<void> {
 }
 
 /** Returns false for a child that was ended before it started its program; true on systems that do not show this. */
-export function hasBegun(pid: number): boolean {
+export function hasStartedProgram(pid: number): boolean {
   const [, fields] = fieldsOf(read(String(pid), 'stat'));
   return (Number(fields[6] ?? 0) & FORKED_ONLY) === 0;
 }

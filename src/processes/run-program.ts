@@ -11,7 +11,7 @@ import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
 import { toLogLine } from './log-line.ts';
 import { createOutputTail } from './output-tail.ts';
-import { endTree, hasBegun, RUN_TAG_NAME, signalGroup } from './process-tree.ts';
+import { endTree, hasStartedProgram, RUN_TAG_NAME, signalGroup } from './process-tree.ts';
 import { buildTrustedEnvironment, findTrustedProgram } from './trusted-programs.ts';
 
 /** A program to run, in a process group of its own. The group is gone when `runProgram` settles. */
@@ -186,7 +186,7 @@ export async function runShellCommand(
     environment,
     input: '',
     ...bounds,
-    family: familyOf({ agentSandbox, runTag, tree: workFolder }),
+    family: describeFamily({ agentSandbox, runTag, tree: workFolder }),
     outputs: [output.push, output.push],
   } as const;
   const end = await withNamedWait(`the ${what}`, () => runProgram(program));
@@ -200,7 +200,7 @@ process.on('exit', () => {
 });
 
 /** Returns the processes that are ended with a program that runs the lane's code. */
-export function familyOf(program: {
+export function describeFamily(program: {
   readonly agentSandbox: AgentSandbox | null;
   readonly runTag: string;
   /** See SandboxProgram. */
@@ -249,7 +249,7 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
   running.add(group);
   const ended = endAt(child, 'exit');
   const closed = endAt(child, 'close');
-  if (!hasBegun(group)) {
+  if (!hasStartedProgram(group)) {
     // Start again if Ctrl-C ended the child before its program began: until then the child is in the terminal's process
     // group.
     const end = await ended;

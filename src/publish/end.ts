@@ -1,4 +1,4 @@
-import { type Config, jobsOf, type RunContext } from '../config/config.ts';
+import { type Config, countJobs, type RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { subjectOfLane, EVERY_RUN, formatNeedsMarker } from '../core/people/notifications.ts';
 import type { Order } from '../core/sharing/orders.ts';
@@ -217,7 +217,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       tasks: reportTasks(tasks.filter(isListedTask), state, context),
       journal,
       limits: config.policy,
-      jobs: jobsOf(config),
+      jobs: countJobs(config),
       startedAt,
       now,
       runUrl: context.runUrl,

@@ -1,4 +1,4 @@
-import { type Config, jobsOf, type RunContext } from '../config/config.ts';
+import { type Config, countJobs, type RunContext } from '../config/config.ts';
 import type { Verification } from '../core/evidence.ts';
 import { withoutUnprovenAnswers } from '../core/feedback/unproven.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
@@ -256,7 +256,7 @@ export function laneViewOf(
     receipt: answer?.text.kind === 'status' ? answer.text.receipt : null,
     pullRequest: lane?.pullRequest ?? known.lastRun?.published?.pullRequest ?? null,
     taskLabel: config.taskLabel,
-    jobs: jobsOf(config),
+    jobs: countJobs(config),
     runUrl: context.runUrl,
     now,
   };

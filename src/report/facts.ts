@@ -57,7 +57,7 @@ export function listIterations(report: RunReport): readonly JournalEntry[] {
 }
 
 /** Returns true if the run has used anything, in finished or unfinished iterations. */
-export function hasUsed({ iterations, tokens, costUsd }: WorkedReport): boolean {
+export function hasAnyUsage({ iterations, tokens, costUsd }: WorkedReport): boolean {
   return iterations.length > 0 || tokens > 0 || costUsd > 0;
 }
 

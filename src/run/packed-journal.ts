@@ -19,9 +19,9 @@ export function packJournal(
  * Returns the receipt of a run as a file that can be signed: the output of `ralph receipt --json`, packed with gzip.
  */
 export async function packReceipt(run: StoredRun): Promise<Uint8Array> {
-  const { receiptOf, serializeReceipts } = await import('../core/receipt/receipt.ts');
+  const { parseReceiptRecord, serializeReceipts } = await import('../core/receipt/receipt.ts');
   const journal = run.journal === null ? null : gunzipSync(Buffer.from(run.journal, 'base64')).toString();
-  const receipt = receiptOf(run, journal);
+  const receipt = parseReceiptRecord(run, journal);
   return gzipSync(serializeReceipts(receipt === null ? [] : [receipt]), { level: 9 });
 }
 

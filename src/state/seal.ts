@@ -60,7 +60,7 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
 }
 
 /** Combines seals: the first one closes, and all of them can open, because the order of the agents may have changed. */
-export function sealWith([first, ...others]: readonly Seal[]): Seal {
+export function combineSeals([first, ...others]: readonly Seal[]): Seal {
   if (first === undefined) throw new Error('there is no seal');
   return {
     ...first,

@@ -15,7 +15,7 @@ interface Origin {
 const lockSchema = z.object({ packages: z.record(z.string(), z.object({ resolved: z.string().optional() })) });
 
 /** Returns the git source from which npm, or npx, fetched this package, or null if it was not installed from git. */
-export async function originOf(packageRoot: URL): Promise<Origin | null> {
+export async function findInstallSource(packageRoot: URL): Promise<Origin | null> {
   const root = fileURLToPath(packageRoot).replace(/[\\/]$/, '');
   const modules = dirname(root);
   const text = await readFile(join(modules, '.package-lock.json'), 'utf8').catch(() => null);

@@ -8,7 +8,7 @@ import { UserError } from '../errors.ts';
 import { createGit } from '../git/git.ts';
 import { withNamedWait } from '../ports/waits.ts';
 import { describeEnd, type ProgramCall, runProgram } from '../processes/run-program.ts';
-import { originOf } from './own-package.ts';
+import { findInstallSource } from './own-package.ts';
 
 /** The longest possible timer in ms, so in effect no limit. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
@@ -57,7 +57,7 @@ async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise
   const own = fileURLToPath(packageRoot);
   // npm never packs this file, so its presence means a clone.
   if (existsSync(join(own, 'package-lock.json'))) return own;
-  const origin = await originOf(packageRoot);
+  const origin = await findInstallSource(packageRoot);
   if (origin === null)
     throw new UserError(
       'configuration',

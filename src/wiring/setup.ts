@@ -10,7 +10,7 @@ import type { Git } from '../git/git.ts';
 import { findCheckout, readFirstLine } from '../git/home/person-checkout.ts';
 import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from '../git/names.ts';
-import { originOf } from './own-package.ts';
+import { findInstallSource } from './own-package.ts';
 
 /** Opens the world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */
 export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
@@ -19,7 +19,7 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
     openCheckout: openSetupCheckout,
     packageFile: (path) => readFile(new URL(path, packageRoot), 'utf8'),
     digest: (text) => createHash('sha256').update(text).digest('hex'),
-    home: async () => (await originOf(packageRoot))?.repository ?? (await cloneHome(packageRoot)),
+    home: async () => (await findInstallSource(packageRoot))?.repository ?? (await cloneHome(packageRoot)),
     tryVerify: async ({ folder, commands }, log) => {
       const trial = await (
         await import('./doctor/examine.ts')

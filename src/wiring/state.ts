@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CopyStore, Seal, StateStore } from '../ports/state.ts';
-import { createSeal, MAX_CLOSED_BYTES, sealWith } from '../state/seal.ts';
+import { createSeal, MAX_CLOSED_BYTES, combineSeals } from '../state/seal.ts';
 import type { UpdatePace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
 import { listLastingKeys } from './agents/providers.ts';
 import { systemClock, type ServerTimeouts, type World } from './world.ts';
@@ -43,7 +43,7 @@ export function openSeal({ environment, config, context }: World): Seal {
   const keys = config.handoff.login.kind === 'lasting' ? listLastingKeys(environment, config.agent.order) : [];
   return keys.length === 0
     ? createSeal({ credential: null, repository })
-    : sealWith(keys.map((credential) => createSeal({ credential, repository })));
+    : combineSeals(keys.map((credential) => createSeal({ credential, repository })));
 }
 
 /** Opens the state store that the input asks for. */

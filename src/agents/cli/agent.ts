@@ -6,7 +6,12 @@ import { withBilledUsage } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
-import { type LaunchCommand, createLaunchCommand, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
+import {
+  type LaunchCommand,
+  createLaunchCommand,
+  runWithoutInput,
+  readProgramVersion,
+} from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { type AgentOptions, SIDE_TASK_MS, callCli, type CliProgram } from './call-cli.ts';
@@ -31,7 +36,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
       if (cli.source === null) return identifyUserProgram(options);
       return identifyProgram(
         cli,
-        await versionOf(started, {
+        await readProgramVersion(started, {
           cwd: agentSandbox?.folders.home ?? checkoutFolder,
           environment,
           agentSandbox,

@@ -15,7 +15,7 @@ import { withNamedWait } from '../../ports/waits.ts';
 import { createStartError, type LaunchCommand, runWithoutInput } from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
 import { createOutputTail } from '../../processes/output-tail.ts';
-import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
+import { describeFamily, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
@@ -111,7 +111,7 @@ export async function callCli(
     farewell: reader.conversation?.cancel ?? null,
     timeoutMs: call.timeoutMs,
     signal: AbortSignal.any([call.signal, watch.signal, linger.signal]),
-    family: familyOf(options),
+    family: describeFamily(options),
     outputs: [
       (chunk) => {
         chunks += 1;

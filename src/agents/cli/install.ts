@@ -11,7 +11,7 @@ import {
   type LaunchCommand,
   createLaunchCommand,
   runWithoutInput,
-  versionOf,
+  readProgramVersion,
 } from '../../processes/collect-output.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { findTrustedProgram } from '../../processes/trusted-programs.ts';
@@ -163,7 +163,7 @@ async function installedIn(
   const program = findProgram(folder, source);
   if (program === null) return null;
   // Examples: `2.1.330 (Claude Code)`, `codex-cli 0.169.0`.
-  const answer = await versionOf(program, { ...surroundings, cwd: folder }).catch(() => '');
+  const answer = await readProgramVersion(program, { ...surroundings, cwd: folder }).catch(() => '');
   return answer.split(/[\s,]+/).some((word) => word.replace(/^v|\.$/g, '') === version) ? program : null;
 }
 

@@ -93,7 +93,7 @@ export function usageLimitOf(
  * Returns the instant (ISO) at which calls are accepted again according to a failure, counted from its own time, or
  * null.
  */
-export function resetOf({ text, at }: AgentFailure, now: number): string | null {
+export function findResetTime({ text, at }: AgentFailure, now: number): string | null {
   return parseResetTime(text, Math.max(now, at ?? now));
 }
 

@@ -4,7 +4,7 @@ import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { describeSetUp, summarizeSetUp } from '../../report/sentences/set-up.ts';
 import { answeredSettingsSchema, parseArguments, toPlainLine, buildPrintedSettings } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 
 /** A checkout to examine. `remote` is null for origin; `verify` means that the verify commands also run. */
 export interface AskedExamination {
@@ -86,7 +86,7 @@ Exit codes: 0 there is no ✗, 1 there is one, 2 wrong arguments or no checkout.
 
 /** Creates `ralph doctor`, which lists what would stop a run and how to fix it. */
 export function createDoctorCommand(examine: ExamineCheckout): CliCommand {
-  return { ...LISTED.doctor, help: HELP, run: (args, terminal) => diagnose(args, terminal, examine) };
+  return { ...COMMAND_LIST.doctor, help: HELP, run: (args, terminal) => diagnose(args, terminal, examine) };
 }
 
 async function diagnose(args: readonly string[], terminal: Terminal, examine: ExamineCheckout): Promise<CommandEnd> {

@@ -17,7 +17,14 @@ import type { HistoryPage } from '../../report/history/history-page.ts';
 import { renderHistory } from '../../report/history/history-text.ts';
 import { describeUnreachablePlace } from '../../report/overview/build-overview.ts';
 import { parseArguments, toPlainLine } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
+import {
+  type CliCommand,
+  type CommandEnd,
+  COMMAND_LIST,
+  describeSystemError,
+  type Terminal,
+  UsageError,
+} from '../command.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 
 const HELP = `Usage: ralph history [--html FILE] [--dir FOLDER] [--remote NAME] [--json]
@@ -48,7 +55,7 @@ const MAX_TEXT_CHARS = 200;
 
 /** Creates `ralph history`, which shows what tasks cost and what became of them. */
 export function createHistoryCommand(open: OpenPlaces): CliCommand {
-  return { ...LISTED.history, help: HELP, run: (args, terminal) => showHistory(args, terminal, open) };
+  return { ...COMMAND_LIST.history, help: HELP, run: (args, terminal) => showHistory(args, terminal, open) };
 }
 
 async function showHistory(args: readonly string[], terminal: Terminal, open: OpenPlaces): Promise<CommandEnd> {
@@ -91,7 +98,7 @@ async function whyNotWritten(file: string, page: HistoryPage): Promise<string | 
     await writeFile(file, renderHistoryPage(page));
     return null;
   } catch (error) {
-    return `${JSON.stringify(file)} cannot be written: ${reasonOf(error)}.`;
+    return `${JSON.stringify(file)} cannot be written: ${describeSystemError(error)}.`;
   }
 }
 

@@ -15,9 +15,9 @@ import { parseArguments, toPlainLine } from '../arguments.ts';
 import {
   type CliCommand,
   type CommandEnd,
-  LISTED,
+  COMMAND_LIST,
   openInput,
-  reasonOf,
+  describeSystemError,
   type Terminal,
   UsageError,
 } from '../command.ts';
@@ -36,7 +36,7 @@ a missing file or wrong arguments.
 `;
 
 /** Prints the text of a task without invisible content (`ralph clean`). */
-export const cleanCommand: CliCommand = { ...LISTED.clean, help: CLEAN_HELP, run: clean };
+export const cleanCommand: CliCommand = { ...COMMAND_LIST.clean, help: CLEAN_HELP, run: clean };
 
 const MAX_ITEMS = 20;
 
@@ -63,7 +63,7 @@ export type OpenReader = (agent: ReadAgent, now: number) => Promise<TranscriptRe
 
 /** Creates `ralph analyze`, which turns one agent output into its analysis. */
 export function createAnalyzeCommand(openReader: OpenReader): CliCommand {
-  return { ...LISTED.analyze, help: HELP, run: (args, terminal) => analyzeOutput(openReader, args, terminal) };
+  return { ...COMMAND_LIST.analyze, help: HELP, run: (args, terminal) => analyzeOutput(openReader, args, terminal) };
 }
 
 const instant = z.iso.datetime({ offset: true });
@@ -89,7 +89,7 @@ async function analyzeOutput(openReader: OpenReader, args: readonly string[], te
   try {
     for await (const chunk of input.bytes) reader.push(chunk);
   } catch (error) {
-    terminal.error(`ralph analyze: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
+    terminal.error(`ralph analyze: reading ${JSON.stringify(name)} failed: ${describeSystemError(error)}.\n`);
     return 'failed';
   }
   const { analysis, endsInFencedBlock } = analyzeTranscript(reader.end(), KNOWN_SIGNALS.done);
@@ -203,7 +203,7 @@ async function clean(args: readonly string[], terminal: Terminal): Promise<Comma
   try {
     for await (const chunk of input.bytes) text += decoder.decode(chunk, { stream: true });
   } catch (error) {
-    terminal.error(`ralph clean: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
+    terminal.error(`ralph clean: reading ${JSON.stringify(name)} failed: ${describeSystemError(error)}.\n`);
     return 'failed';
   }
   // Load the Markdown parser only when it is needed, so that the other commands start faster.

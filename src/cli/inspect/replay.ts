@@ -24,7 +24,14 @@ import { findNearest } from '../../core/text/nearest.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { formatCount } from '../../report/format.ts';
 import { parseArguments, toPlainLine } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
+import {
+  type CliCommand,
+  type CommandEnd,
+  COMMAND_LIST,
+  describeSystemError,
+  type Terminal,
+  UsageError,
+} from '../command.ts';
 import type { ReplayResult } from './replay-schema.ts';
 
 const MAX_DIFFERENCES = 10;
@@ -60,7 +67,7 @@ type LoadKinds = () => Promise<KindsOfDenial>;
 
 /** Creates `ralph replay`, which repeats the decisions of a recorded run under the rules of its agents. */
 export function createReplayCommand(loadKinds: LoadKinds): CliCommand {
-  return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, loadKinds) };
+  return { ...COMMAND_LIST.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, loadKinds) };
 }
 
 /** Maximum size of a journal; a run's iterations are some ten KB each. */
@@ -197,7 +204,7 @@ async function readJournalText(
       return { kind: 'unusable', problems: [`it is larger than ${String(MAX_BYTES / 1024 / 1024)} MiB`] };
     return { kind: 'text', text: await readFile(name, 'utf8') };
   } catch (error) {
-    return missing(name, `cannot be read: ${reasonOf(error)}`);
+    return missing(name, `cannot be read: ${describeSystemError(error)}`);
   }
 }
 

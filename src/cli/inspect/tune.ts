@@ -20,7 +20,7 @@ import {
   type CheckoutFile,
   type CliCommand,
   type CommandEnd,
-  LISTED,
+  COMMAND_LIST,
   type Terminal,
   UsageError,
   writeCheckoutFile,
@@ -109,7 +109,7 @@ export interface TuneWorld {
 
 /** Creates `ralph tune`, which replays the remembered runs with other limits. */
 export function createTuneCommand(world: TuneWorld): CliCommand {
-  return { ...LISTED.tune, help: HELP, run: (args, terminal) => tune(args, terminal, world) };
+  return { ...COMMAND_LIST.tune, help: HELP, run: (args, terminal) => tune(args, terminal, world) };
 }
 
 async function tune(args: readonly string[], terminal: Terminal, world: TuneWorld): Promise<CommandEnd> {

@@ -14,7 +14,7 @@ import { cutText, listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 import type { Updated } from '../../ports/state.ts';
 import { toPlainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 import { formatLaneOption } from '../../report/overview/lane-waits.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { wrapText } from '../terminal-text.ts';
@@ -31,7 +31,7 @@ import { printLane, readTasksOf, renderLaneJson } from './status.ts';
 /** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
 export function createOrderCommands(open: OpenPlaces): readonly CliCommand[] {
   return ORDERS.map(({ name, usage, does, takes }) => ({
-    ...LISTED[name],
+    ...COMMAND_LIST[name],
     help: helpOf(usage, does),
     run: async (args, terminal) => {
       const given = await readLaneArguments(args, open, takes);

@@ -3,7 +3,7 @@ import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
 import { type LookAtGitHub, toPlainLine, buildPrintedSettings, type ReadEffectiveSettings } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, readCheckoutFile, type Terminal } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, readCheckoutFile, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import type { LaneStatusReport } from './lane-schema.ts';
@@ -47,7 +47,7 @@ export function createStatusCommand(
   readEffective: ReadEffectiveSettings,
 ): CliCommand {
   return {
-    ...LISTED.status,
+    ...COMMAND_LIST.status,
     help: HELP,
     run: (args, terminal) => status(args, terminal, { open, look, readEffective }),
   };

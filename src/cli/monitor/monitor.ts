@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { completeSentence, capitalizeFirst } from '../../core/text/phrase.ts';
 import { type LookAtGitHub, parseArguments, type ReadEffectiveSettings } from '../arguments.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 
@@ -46,7 +46,7 @@ export function createMonitorCommand(
   openWorld: () => Promise<MonitorWorld>,
 ): CliCommand {
   return {
-    ...LISTED.monitor,
+    ...COMMAND_LIST.monitor,
     help: HELP,
     run: async (args, terminal) => monitor(args, { ...sources, world: await openWorld(), terminal }),
   };

@@ -5,7 +5,7 @@ import type { KindsOfDenial } from '../../core/journal/replay.ts';
 import {
   parseNamedRun,
   parseReceipts,
-  receiptOf,
+  parseReceiptRecord,
   groupReceipts,
   type RunReceipt,
   selectReceipts,
@@ -28,7 +28,14 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { formatCount, formatTokens } from '../../report/format.ts';
 import { parseArguments, toPlainLine } from '../arguments.ts';
 import { unpackGzip, unpackJournal } from '../unpack.ts';
-import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
+import {
+  type CliCommand,
+  type CommandEnd,
+  COMMAND_LIST,
+  describeSystemError,
+  type Terminal,
+  UsageError,
+} from '../command.ts';
 
 const FETCH = 'git fetch origin +refs/ralph/v2/state:refs/ralph/v2/state';
 
@@ -93,8 +100,8 @@ type OpenClone = (clone: { readonly folder: string; readonly remote: string }) =
 /** Creates `ralph receipt` and `ralph verify`. `loadKinds` loads the agents' rules for refused calls. */
 export function createReceiptCommands(open: OpenClone, loadKinds: () => Promise<KindsOfDenial>): readonly CliCommand[] {
   return [
-    { ...LISTED.receipt, help: RECEIPT_HELP, run: (args, terminal) => printReceipts(args, terminal, open) },
-    { ...LISTED.verify, help: VERIFY_HELP, run: (args, terminal) => verify(args, terminal, { open, loadKinds }) },
+    { ...COMMAND_LIST.receipt, help: RECEIPT_HELP, run: (args, terminal) => printReceipts(args, terminal, open) },
+    { ...COMMAND_LIST.verify, help: VERIFY_HELP, run: (args, terminal) => verify(args, terminal, { open, loadKinds }) },
   ];
 }
 
@@ -173,7 +180,7 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
 }
 
 function storedReceipt(run: StoredRun): readonly RunReceipt[] {
-  const receipt = receiptOf(run, run.journal === null ? null : unpackJournal(run.journal));
+  const receipt = parseReceiptRecord(run, run.journal === null ? null : unpackJournal(run.journal));
   return receipt === null ? [] : [receipt];
 }
 
@@ -187,7 +194,7 @@ async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
     if (receipts !== null) return receipts;
   } catch (error) {
     throw new UsageError(
-      [`--receipt ${JSON.stringify(toPlainLine(file))} cannot be read: ${reasonOf(error)}.`],
+      [`--receipt ${JSON.stringify(toPlainLine(file))} cannot be read: ${describeSystemError(error)}.`],
       'none',
     );
   }

@@ -6,7 +6,7 @@ import { MAX_TASK_NAME_CHARS } from '../../core/people/named-task.ts';
 import { limitModes } from '../../core/policy.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 
 const count = z.number().int().nonnegative();
 
@@ -126,7 +126,7 @@ arguments.
 
 /** Creates `ralph run`, which runs the loop locally. */
 export function createRunCommand(run: RunHere): CliCommand {
-  return { ...LISTED.run, help: HELP, run: (args, terminal) => runLocally(run, args, terminal) };
+  return { ...COMMAND_LIST.run, help: HELP, run: (args, terminal) => runLocally(run, args, terminal) };
 }
 
 /** Options that have the names of inputs of the action. */

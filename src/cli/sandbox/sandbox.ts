@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { PACKAGED_AGENTS } from '../../core/agent-names.ts';
 import { parseArguments } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 
 /** The end of the sandbox; `missing` gives the reason why it cannot be started, as a sentence. */
 type SandboxEnd =
@@ -43,7 +43,7 @@ nothing to try.
 
 /** Creates `ralph sandbox`, which starts the stand-ins as a separate program. */
 export function createSandboxCommand(play: PlaySandbox): CliCommand {
-  return { ...LISTED.sandbox, help: HELP, run: (args, terminal) => sandbox(args, terminal, play) };
+  return { ...COMMAND_LIST.sandbox, help: HELP, run: (args, terminal) => sandbox(args, terminal, play) };
 }
 
 async function sandbox(args: readonly string[], terminal: Terminal, play: PlaySandbox): Promise<CommandEnd> {

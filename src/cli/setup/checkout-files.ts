@@ -1,7 +1,7 @@
 import { access, constants, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { FileChange } from '../../core/setup/ownership.ts';
-import { type CheckoutFile, readCheckoutFile, reasonOf, writeCheckoutFile } from '../command.ts';
+import { type CheckoutFile, readCheckoutFile, describeSystemError, writeCheckoutFile } from '../command.ts';
 
 /** Files of a checkout by their paths in it. */
 export type FilesRead = ReadonlyMap<string, CheckoutFile>;
@@ -24,7 +24,7 @@ export async function describeLockedFolders(
   const found = [...folders].map(async (folder) =>
     access(folder, constants.W_OK).then(
       () => [],
-      (error: unknown) => [`${JSON.stringify(folder)} cannot be written to: ${reasonOf(error)}.`],
+      (error: unknown) => [`${JSON.stringify(folder)} cannot be written to: ${describeSystemError(error)}.`],
     ),
   );
   return (await Promise.all(found)).flat();
@@ -49,7 +49,7 @@ export async function changeFiles(changes: readonly FileChange[], before: FilesR
       'after' in change
         ? await writeCheckoutFile(file, change.after)
         : change.kind === 'delete'
-          ? await removeWithEmptyFolders(file.realPath, change.path).then(() => null, reasonOf)
+          ? await removeWithEmptyFolders(file.realPath, change.path).then(() => null, describeSystemError)
           : null;
     if (why !== null) problems.push(`${change.path} could not be changed: ${why}.`);
   }

@@ -22,7 +22,7 @@ import {
 import type { SetupCheckout, SetupWorld } from './setup-world.ts';
 import { findVerifyProblem } from './verify-command.ts';
 import { wrapText } from '../terminal-text.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 
 const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--agent-path PATH]
                   [--key KIND] [--workflow FORM] [--prompt] [--remove] [--json]
@@ -63,7 +63,7 @@ written, 2 wrong arguments.
 
 /** Creates `ralph init`, which writes the files that a repository needs. */
 export function createInitCommand(open: () => Promise<SetupWorld>): CliCommand {
-  return { ...LISTED.init, help: HELP, run: async (args, terminal) => init(args, terminal, open) };
+  return { ...COMMAND_LIST.init, help: HELP, run: async (args, terminal) => init(args, terminal, open) };
 }
 
 async function init(args: readonly string[], terminal: Terminal, open: () => Promise<SetupWorld>): Promise<CommandEnd> {

@@ -20,7 +20,7 @@ import {
   type CheckoutFile,
   type CliCommand,
   type CommandEnd,
-  LISTED,
+  COMMAND_LIST,
   readCheckoutFile,
   readWholeText,
   type Terminal,
@@ -90,7 +90,7 @@ the file (nothing is written then), 2 wrong arguments.
 
 /** Creates `ralph add`, which adds a new task to the plan or the prd. */
 export function createAddCommand(findUnmerged: FindUnmergedPlans): CliCommand {
-  return { ...LISTED.add, help: HELP, run: (args, terminal) => add(findUnmerged, args, terminal) };
+  return { ...COMMAND_LIST.add, help: HELP, run: (args, terminal) => add(findUnmerged, args, terminal) };
 }
 
 /** Maximum length of a title; runs cut longer ones when they read tasks. */

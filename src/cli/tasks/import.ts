@@ -5,7 +5,7 @@ import { parseArguments, type ParsedArguments, toPlainLine } from '../arguments.
 import {
   type CliCommand,
   type CommandEnd,
-  LISTED,
+  COMMAND_LIST,
   openInput,
   readWholeText,
   type Terminal,
@@ -111,7 +111,11 @@ arguments.
  * Creates `ralph import`, which adds tasks from a requirements document or from labelled issues to the plan or the prd.
  */
 export function createImportCommand(open: OpenImport, findUnmerged: FindUnmergedPlans): CliCommand {
-  return { ...LISTED.import, help: HELP, run: (args, terminal) => importTasks({ open, findUnmerged }, args, terminal) };
+  return {
+    ...COMMAND_LIST.import,
+    help: HELP,
+    run: (args, terminal) => importTasks({ open, findUnmerged }, args, terminal),
+  };
 }
 
 interface Wanted {

@@ -5,7 +5,7 @@ import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../..
 import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { parseFolder, type LookAtGitHub, parseArguments, toPlainLine } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 import { buildTaskSettings, type TaskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
 
@@ -60,7 +60,7 @@ interface TasksWorld {
 
 /** Creates `ralph tasks`, which lists the tasks of a checkout, and those on GitHub if there is a token. */
 export function createTasksCommand(world: TasksWorld): CliCommand {
-  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => showTasks(args, terminal, world) };
+  return { ...COMMAND_LIST.tasks, help: HELP, run: (args, terminal) => showTasks(args, terminal, world) };
 }
 
 async function showTasks(

@@ -26,7 +26,7 @@ export const MAX_ROUNDS = 10;
 export const MAX_ANSWER_CHARS = 500;
 
 /** Maximum number of earlier answers kept for one subject. */
-export const MAX_TRIED = 3;
+export const MAX_EARLIER_ANSWERS = 3;
 
 export const MAX_TRIED_CHARS = 200;
 
@@ -73,7 +73,7 @@ const itemSchema = z.object({
   /** Earlier answers to the same request since its rounds were last reset, newest last; absent if none. */
   tried: z
     .array(z.object({ commit: objectId.nullable(), words: z.string().max(MAX_TRIED_CHARS).nullable() }))
-    .max(MAX_TRIED)
+    .max(MAX_EARLIER_ANSWERS)
     .optional(),
 });
 

@@ -7,7 +7,7 @@ import {
   MAX_ITEMS,
   MAX_ROUNDS,
   MAX_TITLE_CHARS,
-  MAX_TRIED,
+  MAX_EARLIER_ANSWERS,
   MAX_TRIED_CHARS,
   MAX_URL_CHARS,
   keepNewestItems,
@@ -276,7 +276,7 @@ function withRoundsReset(item: FeedbackItem): FeedbackItem {
 function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem['tried']> {
   if (answer === null) return tried;
   const words = answer.words === null ? null : capText(answer.words, MAX_TRIED_CHARS);
-  return [...tried, { commit: answer.commit, words }].slice(-MAX_TRIED);
+  return [...tried, { commit: answer.commit, words }].slice(-MAX_EARLIER_ANSWERS);
 }
 
 /**

@@ -42,13 +42,13 @@ export function parsePageRequest(url: string): PageRequest | null {
 }
 
 /** Formats a page's target for a URL and the Host header. */
-export function hostOfPage({ host, port }: HostAndPort): string {
+export function formatPageHost({ host, port }: HostAndPort): string {
   return port === HTTP_PORT ? formatUrlHost(host) : `${formatUrlHost(host)}:${String(port)}`;
 }
 
 /** Returns the headers of a forwarded request, with Ralph's own host and framing. */
 export function buildRequestHeaders(received: HeaderPairs, target: HostAndPort, framing: Framing): HeaderPairs {
-  return [['Host', hostOfPage(target)], ...endToEnd(received), ...framingHeaders(framing)];
+  return [['Host', formatPageHost(target)], ...endToEnd(received), ...framingHeaders(framing)];
 }
 
 /** Returns the headers of a forwarded answer, including the content length if the server sent one. */

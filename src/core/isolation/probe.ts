@@ -223,7 +223,7 @@ type Settled =
  * must be limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones.
  * `byOutsiders`: people without write permission can cause this event, so `auto` does not fall back to `none`.
  */
-export function settleLevel(
+export function decideIsolationLevel(
   wanted: WantedIsolation,
   tried: {
     readonly reached: FailedLevel['level'] | null;

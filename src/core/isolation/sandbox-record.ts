@@ -138,7 +138,7 @@ export function isKeptClosed(folder: string, agentSandboxes: readonly AgentSandb
 }
 
 /** Returns true if nothing of the sandbox remains. */
-export function isGone({ processes, leftovers }: SandboxRemains): boolean {
+export function isSandboxGone({ processes, leftovers }: SandboxRemains): boolean {
   return processes.length + leftovers.length === 0;
 }
 

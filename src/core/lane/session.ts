@@ -75,7 +75,7 @@ export function hasAnySession({ session, resting }: Pick<WithTurns, 'session' | 
 }
 
 /** Returns an agent's session, or null if it has none. */
-export function sessionOf(
+export function findAgentSession(
   { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
   name: AgentName,
 ): Session | null {

@@ -38,7 +38,7 @@ export const receiptsSchema = z.object({
 export type RunReceipt = Immutable<z.infer<typeof runReceiptSchema>>;
 
 /** Returns a run's receipt with its journal's text; null if the record is not the valid record of a run. */
-export function receiptOf(run: StoredRun, journal: string | null): RunReceipt | null {
+export function parseReceiptRecord(run: StoredRun, journal: string | null): RunReceipt | null {
   return runReceiptSchema.safeParse({ ...run, branchId: run.lane, journal }).data ?? null;
 }
 

@@ -15,7 +15,7 @@ import {
   meaningOfDispatch,
   isPullRequest,
   findMentionedBot,
-  NOBODY,
+  NO_ASKER,
   dismissEvent,
   dismissForeignPullRequest,
   dismissUnlabelled,
@@ -121,7 +121,7 @@ export const EVENTS: readonly EventRow[] = [
     does: 'With the task label: puts the issue back in the queue. Finished work starts again only if somebody with write permission reopened it.',
     payload: payloadSchemas.reopened,
     means: ({ issue }, inputs) =>
-      dismissUnlabelled(issue, inputs) ?? meaningOfIssue(NOBODY, { kind: 'take-back', issue: issue.number }),
+      dismissUnlabelled(issue, inputs) ?? meaningOfIssue(NO_ASKER, { kind: 'take-back', issue: issue.number }),
   }),
   row({
     event: 'issues',
@@ -137,7 +137,7 @@ export const EVENTS: readonly EventRow[] = [
       if (issue.state === 'closed') return dismissEvent(`${name} is closed.`);
       return changes.title === undefined && changes.body === undefined
         ? dismissEvent(`Neither title nor body of ${name} was changed.`)
-        : meaningOfIssue(NOBODY, { kind: 'recheck', issue: issue.number });
+        : meaningOfIssue(NO_ASKER, { kind: 'recheck', issue: issue.number });
     },
   }),
   row({
@@ -172,7 +172,7 @@ export const EVENTS: readonly EventRow[] = [
         kind: 'for-us',
         lanes: [QUEUE],
         mayBeOtherLane: false,
-        asker: NOBODY,
+        asker: NO_ASKER,
         intent: {
           kind: 'end-lane',
           pullRequest: {

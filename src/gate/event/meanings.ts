@@ -155,7 +155,7 @@ export const payloadSchemas = {
   status: z.object({ state: conclusion, sha, branches: z.array(z.object({ name })).max(1000) }),
 };
 
-export const NOBODY: Asker = { kind: 'nobody' };
+export const NO_ASKER: Asker = { kind: 'nobody' };
 
 /** Returns the meaning of an event for which a run does nothing. */
 export function dismissEvent(why: string): DismissedEvent {
@@ -219,7 +219,7 @@ export function meaningOfWithdrawal(
       : isMarked
         ? dismissPullRequest(issue)
         : dismissUnlabelled(issue, inputs);
-  return dismissed ?? meaningOfIssue(NOBODY, { kind: 'withdraw', issue: issue.number, because });
+  return dismissed ?? meaningOfIssue(NO_ASKER, { kind: 'withdraw', issue: issue.number, because });
 }
 
 /** Returns the meaning of an edit of the dashboard, which may be about any branch; returns null for any other issue. */
@@ -233,7 +233,7 @@ export function meaningOfDashboard({
   if (!isDashboardText(body)) return null;
   if (findTickedBoxes(body).length === 0) return dismissEvent('No box of the dashboard is ticked.');
   const intent = { kind: 'dashboard', issue: number } as const;
-  return { kind: 'for-us', lanes: [QUEUE], mayBeOtherLane: true, asker: NOBODY, intent };
+  return { kind: 'for-us', lanes: [QUEUE], mayBeOtherLane: true, asker: NO_ASKER, intent };
 }
 
 /** Returns true if the payload of an issue is that of a pull request. */

@@ -1,4 +1,4 @@
-import { jobsOf, leaseOf } from '../../config/config.ts';
+import { countJobs, leaseOf } from '../../config/config.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { createInitialState, type LaneState } from '../../core/lane/state/state.ts';
@@ -39,7 +39,7 @@ import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 
 /** Maximum number of attempts to claim a lane that changes in the meantime. */
-export const MAX_TRIES = 3;
+export const MAX_CLAIM_TRIES = 3;
 
 /** Returns the claim of a run on the lane that it decided on, with the run tag of `deps`. */
 export function buildWantedClaim(
@@ -68,7 +68,7 @@ export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | '
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
+    message: `The state of ${nameOfLane(id)} changed ${String(MAX_CLAIM_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + computeMaxLeaseMs(config.policy.maxRunMs, countJobs(config)))} at the latest.`,
   });
 }
 

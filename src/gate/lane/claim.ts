@@ -1,4 +1,4 @@
-import { jobsOf, leaseOf } from '../../config/config.ts';
+import { countJobs, leaseOf } from '../../config/config.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { keepOpenWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -98,7 +98,7 @@ export async function claimLanes(
   const at = deps.clock.now();
   const { policy } = config;
   const startByOf = (place: number): number =>
-    at + computeMaxStartMs(policy.maxRunMs, jobsOf(config), countLanesBefore(place, config.parallel));
+    at + computeMaxStartMs(policy.maxRunMs, countJobs(config), countLanesBefore(place, config.parallel));
   const times = { at, startBy: startByOf(0) };
   const unguarded = {
     kind: 'claimed',
@@ -235,7 +235,7 @@ function reservedFor(
   const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
   const count = countAffordableLanes(wanted.length, { windows, policy, costOfCallUsd, atOnce });
   const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: LaneShare): Budget => {
-    const expiresAt = now + computeMaxLeaseMs(policy.maxRunMs, jobsOf(config), countLanesBefore(share.at, atOnce));
+    const expiresAt = now + computeMaxLeaseMs(policy.maxRunMs, countJobs(config), countLanesBefore(share.at, atOnce));
     const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
     const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
@@ -284,7 +284,7 @@ export async function renewReservation(
         ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
         tasks: tasks.map(({ id }) => id),
       }),
-      expiresAt: now + computeMaxLeaseMs(startedAt + maxRunMs - now, jobsOf(config)),
+      expiresAt: now + computeMaxLeaseMs(startedAt + maxRunMs - now, countJobs(config)),
     };
     return planRenewal(newest, { run, spent: measureSpent(stateBefore, state), windows: state.windows, policy }, now);
   };

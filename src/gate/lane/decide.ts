@@ -40,7 +40,7 @@ import {
 import {
   type LaneLookup,
   readKeptLane,
-  notesOf,
+  buildLaneNotes,
   type LaneRestoration,
   findLaneStart,
   refuseOtherPrefix,
@@ -104,7 +104,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
     return ended({
       ...endIntake(outcomeOfHeldLane(request.id, restored.claimedBy)),
-      notes: notesOf(restored, unreadFeedback),
+      notes: buildLaneNotes(restored, unreadFeedback),
     });
 
   // Put feedback on the lane's pull request before the tasks of the lane.
@@ -120,10 +120,10 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   const isAsked = hasUnpostedAnswers || feedback.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) {
     throwIfUnread(request, branch, feedback);
-    return ended(endNothingAsked(request, branch, { feedback, notes: notesOf(restored, feedback) }));
+    return ended(endNothingAsked(request, branch, { feedback, notes: buildLaneNotes(restored, feedback) }));
   }
   if (isLeftToRest(request, feedback.state))
-    return ended(endNothingAsked(request, branch, { feedback, notes: notesOf(restored, feedback) }));
+    return ended(endNothingAsked(request, branch, { feedback, notes: buildLaneNotes(restored, feedback) }));
 
   const isResting = !isAsked && isAtRest(deps, request, { look, restored });
   const work = await findWork(deps, request, { look, restored, feedback, isResting });
@@ -242,7 +242,7 @@ async function findWork(
     judged.tasks,
   );
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
-  const notes = notesOf(restored, feedback, judged);
+  const notes = buildLaneNotes(restored, feedback, judged);
   // A person who asks for a task by name, or answers in the pull request, expects its head to move, so keep new tasks.
   const tasks = notes.held === null || request.asked ? judged.tasks : withoutNewTasks(judged.tasks, state);
   return { tasks: [...feedback.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
@@ -347,7 +347,7 @@ async function admissible(
   const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,
-    notes: notesOf(restored, feedback, { ...judged, warnings: [...judged.warnings, ...prepared.warnings] }),
+    notes: buildLaneNotes(restored, feedback, { ...judged, warnings: [...judged.warnings, ...prepared.warnings] }),
   };
   const { ownWindows } = restored;
   const { standing } = feedback;

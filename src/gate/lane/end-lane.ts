@@ -1,4 +1,4 @@
-import { jobsOf } from '../../config/config.ts';
+import { countJobs } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { getLabelDefinition, hasLabel, computeLabelChange, type LifecycleLabel } from '../../core/people/labels.ts';
 import { needsOfPullRequest, needsOfTask } from '../../core/people/notifications.ts';
@@ -26,7 +26,7 @@ import { explainOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
-import { workWaiting } from '../work.ts';
+import { startWaitingPull } from '../work.ts';
 import { restoreLane } from './restore.ts';
 import { rememberEnds } from './train.ts';
 
@@ -44,7 +44,7 @@ const MAX_NAMED = 10;
 export async function endLane(deps: GateDeps, intent: Extract<Intent, { kind: 'end-lane' }>): Promise<GateResult> {
   const end = await endClosed(deps, intent);
   if (!intent.pullRequest.merged || end.over === null) return gateResultOfLane(deps, end);
-  const { work, unnotified, problem, train, warnings } = await workWaiting(deps);
+  const { work, unnotified, problem, train, warnings } = await startWaitingPull(deps);
   const { number, branch } = intent.pullRequest;
   // Merging one of several changes the order of the others.
   const others = train === null ? null : { ...train, pulls: train.pulls.filter((one) => one.branch !== branch) };
@@ -86,7 +86,7 @@ async function endClosed(
     const now =
       claimedBy === null
         ? ''
-        : jobsOf(deps.config) === 'one'
+        : countJobs(deps.config) === 'one'
           ? ` A run is working on it (${claimedBy.runUrl}): it ends its call within two minutes, makes no other, and marks none of its work as done.`
           : ` A run is working on it (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes marks none of its work as done.`;
     return {
@@ -261,7 +261,7 @@ async function workingRunSentence({ store, config, clock, runTag }: GateDeps, nu
   const [run] = listOtherReservations(read.budget, runTag, clock.now()).filter(({ tasks }) => tasks.includes(id));
   if (run === undefined) return 'No run is working on it.';
   const at = `A run that has it among its tasks is at work (${run.runUrl}).`;
-  return jobsOf(config) === 'one'
+  return countJobs(config) === 'one'
     ? `${at} It ends a call that runs for it within two minutes, makes no other for it, and does not mark it as done.`
     : `${at} Its agent cannot be reached while it works; the job that publishes keeps what it did on the branch, and does not mark it as done.`;
 }

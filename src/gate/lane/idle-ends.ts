@@ -7,7 +7,7 @@ import { saveOrder } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
 import { listTasks, type WorkRequest } from '../tasks/sources.ts';
-import { type LaneLookup, type LaneRestoration, notesOf, unreadFeedback } from './kept-lane.ts';
+import { type LaneLookup, type LaneRestoration, buildLaneNotes, unreadFeedback } from './kept-lane.ts';
 import type { FoundStart } from './start.ts';
 
 export type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -38,7 +38,7 @@ export async function endPaused(
   return {
     ...endIntake({ kind: 'paused', reason: 'by_person', by }),
     ...(await listTasks(deps, request, { branches: look.branches, state: restored.state })),
-    notes: notesOf(restored, unreadFeedback),
+    notes: buildLaneNotes(restored, unreadFeedback),
   };
 }
 

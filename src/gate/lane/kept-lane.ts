@@ -77,7 +77,7 @@ export async function refuseOtherPrefix(
 }
 
 /** Returns the notes on a restored lane for the report. */
-export function notesOf(
+export function buildLaneNotes(
   restored: RestoredLane,
   feedback: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
   { warnings, notices }: Pick<RunNotes, 'warnings' | 'notices'> = { warnings: [], notices: [] },

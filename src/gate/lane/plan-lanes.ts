@@ -17,7 +17,7 @@ import { TASKS_PURPOSE, createOwnRequest, type WorkRequest } from '../tasks/sour
 import { type AdmissibleLane, createLaneEnder } from './decide.ts';
 
 /** Maximum number of new lanes in one run, for each of which the gate makes some requests. */
-export const MAX_NEW = 40;
+export const MAX_NEW_LANES = 40;
 
 /** A lane that this run may work on, unless another run claims it first. */
 export interface PlannedLane {
@@ -192,12 +192,12 @@ async function roomForNew(
   firstLanes: readonly PlannedLane[],
 ): Promise<number> {
   const { maxOpenPrs, branchPrefix, parallel } = config;
-  if (maxOpenPrs === 0) return MAX_NEW;
+  if (maxOpenPrs === 0) return MAX_NEW_LANES;
   const own = firstLanes.filter((one) => !hasPullRequest(one)).length;
   // There are never more pull requests than branches, so the limit may be out of reach without a request.
   const certain = maxOpenPrs - own - Object.keys(branches).length;
   const room = certain >= parallel ? certain : maxOpenPrs - own - (await forge.openPullRequests(branchPrefix)).length;
-  return Math.min(MAX_NEW, Math.max(0, room));
+  return Math.min(MAX_NEW_LANES, Math.max(0, room));
 }
 
 function hasPullRequest({ decided: { lane } }: PlannedLane): boolean {

@@ -17,7 +17,7 @@ import {
   type ClaimedWork,
   endChangedTooOften,
   keepLeftCircuit,
-  MAX_TRIES,
+  MAX_CLAIM_TRIES,
   type OpenedBeside,
   openOrRelease,
   type Preview,
@@ -29,7 +29,7 @@ import {
 import { claimLanes, releaseLane } from './claim.ts';
 import { type AdmissibleLane, decideOnLane, type EndWithoutCall } from './decide.ts';
 import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
-import { continueIssueLane, MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
+import { continueIssueLane, MAX_EXAMINED_LANES, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
 
 /**
  * Maximum number of unfinished lanes that are examined in addition to a queue with work; each takes about five
@@ -120,7 +120,7 @@ async function admitLanes(
   plan: () => Promise<Planned<Intake>>,
 ): Promise<GateResult> {
   const settings = new Map<boolean, SettingsInCheckout>();
-  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
+  for (let tried = 0; tried < MAX_CLAIM_TRIES; tried += 1) {
     const planned = await plan();
     if (planned.kind === 'end') return gateResultOfLane(deps, planned.intake);
     // Check the settings now: nothing is claimed yet, so a mistake in them costs nothing.
@@ -187,7 +187,9 @@ async function candidatesOf(
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
     // If the queue itself has no work, the run can afford to examine more lanes.
-    const continuable = mayContinue ? decided.continuable.slice(0, Math.max(deps.config.parallel, MAX_EXAMINED)) : [];
+    const continuable = mayContinue
+      ? decided.continuable.slice(0, Math.max(deps.config.parallel, MAX_EXAMINED_LANES))
+      : [];
     return { queue: null, ...(await decideOnUnfinished(deps, continuable)) };
   }
   const continuable = decided.look.continuable.slice(0, MAX_BESIDE_QUEUE);

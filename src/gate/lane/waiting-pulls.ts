@@ -18,7 +18,7 @@ import { examineTrain, type ExaminedTrain } from './train.ts';
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** Maximum number of lanes examined in one run: each takes a few requests. */
-export const MAX_EXAMINED = 3;
+export const MAX_EXAMINED_LANES = 3;
 
 /** The result of examining the open pull requests that wait for people. */
 export interface ExaminedWaiting {
@@ -34,7 +34,7 @@ export interface ExaminedWaiting {
   readonly warnings: readonly string[];
 }
 
-export const nothingExamined: ExaminedWaiting = {
+export const NOTHING_EXAMINED: ExaminedWaiting = {
   work: null,
   unnotified: null,
   problem: null,
@@ -63,7 +63,7 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
   const inNeed = deps.config.answers.checks ? await lanesToExamine(deps, examined) : [];
   let unnotified: EndIntake | null = null;
   let problem: UserError | null = null;
-  for (const one of inNeed.slice(0, MAX_EXAMINED)) {
+  for (const one of inNeed.slice(0, MAX_EXAMINED_LANES)) {
     try {
       const request = await requestFor(deps, one, queue);
       if (request === null) continue;
@@ -73,7 +73,7 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
         // Record this, so that, if this run achieves nothing, the next runs work on the queue for some hours. If this
         // run dies, the next one resumes this lane anyway.
         await rememberExamined(deps, one);
-        return { ...nothingExamined, work: { ...own, notes: { ...own.notes, train } } };
+        return { ...NOTHING_EXAMINED, work: { ...own, notes: { ...own.notes, train } } };
       }
       if (needsUnnotifiedPerson(deps, own)) unnotified ??= own;
       else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked') await rememberExamined(deps, one);
@@ -147,7 +147,7 @@ export async function continueIssueLane(
 ): Promise<Intake | null> {
   let unnotified: Intake | null = null;
   const resting: LaneId[] = [];
-  for (const issue of mayServeOtherLanes(intake.outcome) ? continuable.slice(0, MAX_EXAMINED) : []) {
+  for (const issue of mayServeOtherLanes(intake.outcome) ? continuable.slice(0, MAX_EXAMINED_LANES) : []) {
     const own = await admit(deps, createOwnRequest(issue, TASKS_PURPOSE));
     if (own.kind === 'work') return own;
     if (unnotified === null && needsUnnotifiedPerson(deps, own)) unnotified = own;

@@ -116,7 +116,7 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
  * Returns warnings about tasks that were merged without a mark: a person must say in the file whether they are done or
  * should be repeated.
  */
-export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly FileTask[]): readonly string[] {
+export function warnOfUnmarkedTasks(progress: LaneState['tasks'], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
     progressOf(progress, id).unmarked === true && isFileSource(source.kind) && 'path' in source
       ? [{ title, ...source }]

@@ -24,7 +24,7 @@ import type { Dependency, Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import { countAskedAccounts, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
-import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
+import { type BaseFiles, readTasks, warnOfUnmarkedTasks } from './file-tasks.ts';
 
 /**
  * A request for work on a lane. `by-name`: a person named this issue now. `by-itself`: nobody did, and its own lane
@@ -148,7 +148,7 @@ export async function findTasks(deps: GateDeps, request: WorkRequest, lane: Lane
     ...judged,
     warnings: [
       ...(read?.problems ?? []),
-      ...(beginsAgain ? warnOfUnmarked(state.tasks, merged) : []),
+      ...(beginsAgain ? warnOfUnmarkedTasks(state.tasks, merged) : []),
       ...judged.warnings,
     ],
   };

@@ -14,7 +14,7 @@ import {
   buildAnswerHeaders,
   type Framing,
   pairHeaders,
-  hostOfPage,
+  formatPageHost,
   type PageRequest,
   parsePageRequest,
   buildRequestHeaders,
@@ -250,7 +250,7 @@ async function forward(
   const onward = httpRequest({
     createConnection: () => socket,
     method: request.method ?? 'GET',
-    path: proxy === null ? path : `http://${hostOfPage(target)}${path}`,
+    path: proxy === null ? path : `http://${formatPageHost(target)}${path}`,
     headers: headers.flat(),
   });
   const ended = new AbortController();

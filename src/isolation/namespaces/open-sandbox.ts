@@ -16,7 +16,7 @@ import { removeAbandoned, removeAgentSandbox } from './remove.ts';
 import { type SandboxFoundation, makeReachable, agentSandboxOf, type AgentSandboxOptions } from './sandbox-of.ts';
 import { findRoot, type RootAccess, IsolationUnavailable } from './root.ts';
 import { LIST_UNREADABLE_SCRIPT, LIMIT_NETWORK_SCRIPT, NAME_USER_SCRIPT, RESERVE_USER_SCRIPT } from './scripts.ts';
-import { processesOf, sealOfPrograms } from './seal.ts';
+import { listUserProcesses, sealOfPrograms } from './seal.ts';
 
 /** A relay that forwards connections until it is closed. */
 interface Relay {
@@ -104,7 +104,7 @@ function candidates(runFolder: string): readonly string[] {
   const count = last - first + 1;
   const start = createHash('sha256').update(runFolder).digest().readUInt32BE() % count;
   return Array.from({ length: TRIED_UIDS }, (_, nth) => first + ((start + nth * 7) % count))
-    .filter((uid) => !known.includes(`:${String(uid)}:`) && processesOf(uid).length === 0)
+    .filter((uid) => !known.includes(`:${String(uid)}:`) && listUserProcesses(uid).length === 0)
     .map(String);
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { toOneLine } from '../../core/text/phrase.ts';
 import {
   isAbandoned,
-  isGone,
+  isSandboxGone,
   NO_REMAINS,
   type AgentSandboxRecord,
   type SandboxRemains,
@@ -48,7 +48,7 @@ export async function removeAgentSandbox(
   const root = await findRoot(environment);
   const remains = await removeRecorded(record, { root, places, session: join(runFolder, SESSION) });
   // Remove the record last, because later calls do nothing without it.
-  if (isGone(remains)) removeAgentSandboxRecord({ runFolder });
+  if (isSandboxGone(remains)) removeAgentSandboxRecord({ runFolder });
   return remains;
 }
 

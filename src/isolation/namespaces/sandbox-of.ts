@@ -18,7 +18,7 @@ import {
   REFRESH_SCRIPT,
   SIGNAL_USER_SCRIPT,
 } from './scripts.ts';
-import { processesOf, sealOfPrograms } from './seal.ts';
+import { listUserProcesses, sealOfPrograms } from './seal.ts';
 
 /** The folders, ports and programs of the machine that a sandbox uses. */
 export interface AgentSandboxOptions {
@@ -188,28 +188,28 @@ export function listKeptPatterns({ folder, given }: AgentSandboxRecord): readonl
  * processes that could not be ended.
  */
 export async function endProcessesOf(root: RootAccess, uid: number, graceMs: number): Promise<readonly string[]> {
-  if (processesOf(uid).length === 0) return [];
+  if (listUserProcesses(uid).length === 0) return [];
   await signal(root, uid, 'TERM');
   const killAt = performance.now() + graceMs;
-  while (processesOf(uid).length > 0 && performance.now() < killAt) await sleep(POLL_MS);
+  while (listUserProcesses(uid).length > 0 && performance.now() < killAt) await sleep(POLL_MS);
   const deadline = createKillDeadline(killAt, KILL_FOR_MS);
   for (
-    let left = processesOf(uid);
+    let left = listUserProcesses(uid);
     left.length > 0 && !deadline.isOver(left.length, performance.now());
-    left = processesOf(uid)
+    left = listUserProcesses(uid)
   ) {
     await signal(root, uid, 'KILL');
     // Kill as root, too: a process of the same user sends the signal above, and the others could end it first.
     await root
       .run(
         KILL_EACH_SCRIPT,
-        processesOf(uid).map(({ pid }) => String(pid)),
+        listUserProcesses(uid).map(({ pid }) => String(pid)),
       )
       .catch(() => undefined);
     const again = performance.now() + KILL_EVERY_MS;
-    while (processesOf(uid).length > 0 && performance.now() < again) await sleep(POLL_MS);
+    while (listUserProcesses(uid).length > 0 && performance.now() < again) await sleep(POLL_MS);
   }
-  return processesOf(uid).map(({ name, pid }) => `${name} (${String(pid)})`);
+  return listUserProcesses(uid).map(({ name, pid }) => `${name} (${String(pid)})`);
 }
 
 async function signal(root: RootAccess, uid: number, name: 'TERM' | 'KILL'): Promise<void> {

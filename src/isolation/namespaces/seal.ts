@@ -91,7 +91,7 @@ export function findProbeCallCommand(): { readonly argv: readonly string[]; read
 }
 
 /** Returns the processes of a user in this namespace and in those below it, without zombies. */
-export function processesOf(uid: number): readonly UserProcess[] {
+export function listUserProcesses(uid: number): readonly UserProcess[] {
   const seen = lookFor(uid);
   // Look twice before returning nothing: a single look may miss a child whose parent ends in the meantime.
   return seen.length > 0 ? seen : lookFor(uid);

@@ -4,7 +4,14 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import { describeStepResult } from '../../core/pipeline/step-record.ts';
 import { flattenText, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
-import { listDoneTasks, listFindings, hasUsed, selectLaneReport, shortenStores, selectWorkedReport } from '../facts.ts';
+import {
+  listDoneTasks,
+  listFindings,
+  hasAnyUsage,
+  selectLaneReport,
+  shortenStores,
+  selectWorkedReport,
+} from '../facts.ts';
 import { renderApiUsage, formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderProse } from '../markdown.ts';
 import { suggestNextSteps } from '../next/for-run.ts';
@@ -101,7 +108,7 @@ function numberLines(report: RunReport): readonly string[] {
       : [
           `${renderProgressBar(done, lane.tasks.length)} ${done}/${lane.tasks.length} ${lane.tasks.length === 1 ? 'task' : 'tasks'} done`,
         ]),
-    ...(work === null || !hasUsed(work)
+    ...(work === null || !hasAnyUsage(work)
       ? []
       : [
           `${formatCount(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${renderCostNoun(work)}, ${formatTokens(work.tokens)} tokens`,

@@ -6,7 +6,7 @@ import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   listAllTasks,
   listFindings,
-  hasUsed,
+  hasAnyUsage,
   listIterations,
   listIterationsOn,
   selectLaneReport,
@@ -119,7 +119,7 @@ function costLine(report: RunReport): string {
   const pull = lane.pullRequest;
   const unknown = work === null ? null : explainUnknownCost(work);
   const spent =
-    work === null || !hasUsed(work)
+    work === null || !hasAnyUsage(work)
       ? []
       : [
           `**Cost:** ${renderRunCost(work)}${work.policy.maxCostUsd > 0 && unknown === null ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,

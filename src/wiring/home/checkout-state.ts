@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { checkOwnFolder, STATE } from '../../home/own-folder.ts';
+import { checkOwnFolder, STATE_FOLDER } from '../../home/own-folder.ts';
 import { createGenerationFiles, type GenerationFiles } from '../../state/generation-files.ts';
 import { systemClock } from '../world.ts';
 
 /** Returns `.ralph/state` of a checkout; `check` throws if a part of its path is a link or not a folder. */
 export function locateStateFolder(top: string): { readonly folder: string; readonly check: () => void } {
   return {
-    folder: join(top, ...STATE),
+    folder: join(top, ...STATE_FOLDER),
     check: () => {
-      checkOwnFolder(top, STATE);
+      checkOwnFolder(top, STATE_FOLDER);
     },
   };
 }

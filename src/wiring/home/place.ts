@@ -37,7 +37,7 @@ export function folderOfLanes({ base }: Pick<RunFolders, 'base'>): string {
 }
 
 /** Returns the folders of a process that works on a lane, next to those of the process that started it. */
-export function placeOfLane(place: RunFolders, lane: LaneId): RunFolders {
+export function locateLaneFolders(place: RunFolders, lane: LaneId): RunFolders {
   return { ...place, ...foldersIn(join(folderOfLanes(place), lane), basename(place.clone)) };
 }
 

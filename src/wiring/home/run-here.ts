@@ -40,7 +40,7 @@ import { takeWork, type TakenWork } from '../../processes/same-program.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { endAgent } from '../agent.ts';
-import { type LaneOfRun, workBeside } from './processes/beside.ts';
+import { type LaneOfRun, workInProcesses } from './processes/beside.ts';
 import { createCheckoutFiles } from './checkout-state.ts';
 import { completeHomeSettings, describePassedOver } from './completed-settings.ts';
 import { cleanUpAfter } from './processes/killed-run.ts';
@@ -51,7 +51,7 @@ import { createCountdown } from './countdown.ts';
 import { connectHomeForge, createAbsentForge } from './forge.ts';
 import { createHomeWorld, openHomeStore, type HomeSetting } from './home-world.ts';
 import { findHomeLogin } from './login.ts';
-import { folderOfLanes, placeOfHome, placeOfLane, runFolderOf } from './place.ts';
+import { folderOfLanes, placeOfHome, locateLaneFolders, runFolderOf } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
@@ -86,7 +86,7 @@ export function createRunHere(packageRoot: URL): RunHere {
       checkStatePath(checkout.top);
       if (asked.push) await checkRemote(checkout);
       const home = placeOfHome(checkout.top, environment);
-      const place = taken === null ? home : placeOfLane(home, taken.intake.lane.id);
+      const place = taken === null ? home : locateLaneFolders(home, taken.intake.lane.id);
       const shared = await readWorkflowInputs(checkout.top, asked.inputs);
       const config = await completeHomeSettings(
         { ...shared.inputs, ...asked.inputs },
@@ -238,7 +238,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
           return { ...lane, asked, number, share };
         });
         const store = () => openHomeStore(kept, top);
-        beside.push(...workBeside(handed, { atOnce, ownEnded }, { world, place, store, interruption, print }));
+        beside.push(...workInProcesses(handed, { atOnce, ownEnded }, { world, place, store, interruption, print }));
       },
       runName: `local-${String(number)}`,
       journalFolder: () =>

@@ -21,7 +21,7 @@ import {
   groupByMeaning,
   NO_BOUNDS,
   NO_SERVICES,
-  settleLevel,
+  decideIsolationLevel,
 } from '../../core/isolation/probe.ts';
 import { describeWritableFolders } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
@@ -64,7 +64,7 @@ export async function createIsolation(world: World): Promise<Isolation> {
   }
   const mustIsolate = config.handoff.login.kind !== 'lasting';
   const byOutsiders = !mustIsolate && isByOutsiders(context.event.name);
-  const settled = settleLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders, mustLimit });
+  const settled = decideIsolationLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders, mustLimit });
   if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
   if (settled.level === 'none' && mustIsolate)
     throw new UserError('configuration', describeMissingIsolation(settled.why));

@@ -7,7 +7,7 @@ import { git } from '../../../testbed/git.ts';
 import { isGood, tryRepository } from '../../../testbed/own-repository/try.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import type { SetupReport } from '../../../src/cli/setup/setup-schema.ts';
-import { originOf } from '../../../src/wiring/own-package.ts';
+import { findInstallSource } from '../../../src/wiring/own-package.ts';
 import { openSandbox } from '../../../src/wiring/sandbox.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
 
@@ -100,7 +100,7 @@ test.each([
   ['git+ssh://git@github.com/acme/ralph-action.git', 'https://github.com/acme/ralph-action.git', 'acme/ralph-action'],
   ['git+https://git.example/acme/ralph.git', 'https://git.example/acme/ralph.git', 'acme/ralph'],
 ])('npm fetched the package from %s', async (address, url, repository) => {
-  expect(await originOf(await installed(`${address}#${COMMIT}`))).toEqual({ url, commit: COMMIT, repository });
+  expect(await findInstallSource(await installed(`${address}#${COMMIT}`))).toEqual({ url, commit: COMMIT, repository });
 });
 
 describe('init names the repository that it comes from', () => {

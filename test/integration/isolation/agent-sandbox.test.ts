@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_REMAINS } from '../../../src/core/isolation/sandbox-record.ts';
-import { processesOf } from '../../../src/isolation/namespaces/seal.ts';
+import { listUserProcesses } from '../../../src/isolation/namespaces/seal.ts';
 import { removeAgentSandbox } from '../../../src/isolation/namespaces/remove.ts';
 import { openAgentSandbox } from '../../../src/isolation/namespaces/open-sandbox.ts';
 import { noOwnMachine } from '../../own-machine.ts';
@@ -129,7 +129,7 @@ describe.skipIf(noOwnMachine !== null)('a sandbox of namespaces', () => {
       sleep 0.2
       exit 0`);
     expect(end).toEqual({ kind: 'exited', code: 0 });
-    expect(processesOf(scene.opened.uid)).toEqual([]);
+    expect(listUserProcesses(scene.opened.uid)).toEqual([]);
   });
 
   test('a program that takes too long ends with all of its own, also one that forks without end', async () => {
@@ -137,7 +137,7 @@ describe.skipIf(noOwnMachine !== null)('a sandbox of namespaces', () => {
       timeoutMs: 300,
     });
     expect(end).toEqual({ kind: 'timeout' });
-    expect(processesOf(scene.opened.uid)).toEqual([]);
+    expect(listUserProcesses(scene.opened.uid)).toEqual([]);
   });
 
   test('refresh() leaves nothing of what was put into temporary folders', async () => {

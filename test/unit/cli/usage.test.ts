@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import { UserError } from '../../../src/errors.ts';
-import { type CliCommand, LISTED, type Terminal } from '../../../src/cli/command.ts';
+import { type CliCommand, COMMAND_LIST, type Terminal } from '../../../src/cli/command.ts';
 import { commands, ralph } from './fixture.ts';
 
 describe('help', () => {
@@ -14,7 +14,7 @@ describe('help', () => {
   });
 
   test('lists the commands that there are', () => {
-    expect(commands.map(({ name }) => name)).toEqual(Object.keys(LISTED));
+    expect(commands.map(({ name }) => name)).toEqual(Object.keys(COMMAND_LIST));
   });
 
   test('sorts the commands into daily use and looking inside', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
-import { MAX_CLOSED_BYTES, createSeal, sealWith } from '../../../src/state/seal.ts';
+import { MAX_CLOSED_BYTES, createSeal, combineSeals } from '../../../src/state/seal.ts';
 
 const options = { credential: 'sk-ant-0123456789', repository: 'octo/app' };
 const of = { lane: 'issue-7', sessionId: '0f0e0d0c-1111-4222-8333-444455556666' };
@@ -80,10 +80,10 @@ test('of several keys, the first closes, and each opens what it has closed', asy
     createSeal({ ...options, credential }),
   );
   if (one === undefined || other === undefined || third === undefined) throw new Error('there are three');
-  const [before, now] = [sealWith([one, other]), sealWith([other, one])];
+  const [before, now] = [combineSeals([one, other]), combineSeals([other, one])];
   const closed = (await before.close(TEXT, of))?.content ?? Buffer.alloc(0);
   expect(await now.open(closed, of)).toEqual({ kind: 'opened', content: TEXT });
   expect(await other.open(closed, of)).toEqual({ kind: 'refused' });
-  expect(await sealWith([other, third]).open(closed, of)).toEqual({ kind: 'refused' });
+  expect(await combineSeals([other, third]).open(closed, of)).toEqual({ kind: 'refused' });
   expect([before.sign('text'), now.sign('text')]).toEqual([one.sign('text'), other.sign('text')]);
 });

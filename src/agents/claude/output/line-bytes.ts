@@ -118,7 +118,7 @@ const MIN_PROSE_CHARS = 12;
  * Returns true if the last line that is not blank introduces the next one, for example with a colon. If all lines are
  * blank, the answer `before` stays.
  */
-export function introducesNext(lines: Uint8Array, before: boolean): boolean {
+export function introducesNextLine(lines: Uint8Array, before: boolean): boolean {
   let end = lines.length;
   while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;
   if (end === 0) return before;

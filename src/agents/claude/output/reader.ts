@@ -21,7 +21,7 @@ import {
   transcriptOfText,
 } from '../events/collector.ts';
 import {
-  introducesNext,
+  introducesNextLine,
   createJsonWalker,
   endOfLine,
   findEventStart,
@@ -322,7 +322,7 @@ function createFormatWitness(): FormatWitness {
   function sawText(lines: Uint8Array): void {
     if (!mayBeQuotation()) return;
     hasText = true;
-    if (events === 0) announced = introducesNext(lines, announced);
+    if (events === 0) announced = introducesNextLine(lines, announced);
     const side = events === 0 ? 'before' : 'after';
     if (!prose[side]) prose[side] = hasProse(lines);
   }

@@ -116,7 +116,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
       // Set `accept`, which decides the form of the answer.
       return key === null ? null : headersOf(given, PASSED, { 'x-goog-api-key': key, accept: '*/*' });
     },
-    endpoint: endpointOf,
+    endpoint: findEndpoint,
     nameRequest: shortenGeminiRequest,
     pass: (message, { model, isFree, isStream }, { target, body }) => {
       const reach = findGeminiProviderAction(message, mayWebSearch);
@@ -209,7 +209,7 @@ function searchCost(searches: number, model: string): number {
 }
 
 /** Returns the endpoint, or null if Gemini CLI does not need it. */
-export function endpointOf(method: string, target: string): Endpoint | null {
+export function findEndpoint(method: string, target: string): Endpoint | null {
   const { model, method: called, stream } = (method === 'POST' ? MODEL.exec(target)?.groups : null) ?? {};
   if (model === undefined || model.includes('..')) return null;
   if (called === 'streamGenerateContent') return { model, isFree: false, isStream: true };

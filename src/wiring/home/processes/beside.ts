@@ -11,7 +11,7 @@ import type { StateStore } from '../../../ports/state.ts';
 import { runSameProgram } from '../../../processes/same-program.ts';
 import { endAgent, removeSandboxesOf } from '../../agent.ts';
 import type { World } from '../../world.ts';
-import { placeOfLane, runFolderOf, type RunFolders } from '../place.ts';
+import { locateLaneFolders, runFolderOf, type RunFolders } from '../place.ts';
 
 /** A lane that a run hands to a separate process, which works on it without asking the gate. */
 export interface LaneOfRun {
@@ -43,7 +43,7 @@ export function tagOfSideProcesses(runTag: string): string {
  * Works on lanes in order, each in its own process, at most `atOnce` at a time. Until `ownEnded` resolves, this process
  * works on one of these `atOnce` itself. Returns the results in `atOnce` groups.
  */
-export function workBeside(
+export function workInProcesses(
   lanes: readonly LaneOfRun[],
   { atOnce, ownEnded }: { readonly atOnce: number; readonly ownEnded: Promise<void> },
   starter: Starter,
@@ -108,7 +108,7 @@ async function cleanUp(
   { world, place, store }: Starter,
 ): Promise<void> {
   await endAgent(runTag);
-  const runFolder = runFolderOf(placeOfLane(place, lane.id), number);
+  const runFolder = runFolderOf(locateLaneFolders(place, lane.id), number);
   const sentence = describeRemains(await removeSandboxesOf({ runFolder }, world.environment));
   if (sentence !== null) world.log.warning(sentence);
   await releaseLane({ ...world, runTag, store: await store() }, lane.id, false);

@@ -11,7 +11,7 @@ import type { RunClaim } from '../../../home/own-folder.ts';
 import type { Log } from '../../../ports/machine.ts';
 import { endAgent, removeSandboxesOf } from '../../agent.ts';
 import { tagOfSideProcesses } from './beside.ts';
-import { folderOfLanes, placeOfLane, type RunFolders, runFolderOf } from '../place.ts';
+import { folderOfLanes, locateLaneFolders, type RunFolders, runFolderOf } from '../place.ts';
 
 /** Cleans up after a killed run: ends its processes and removes its sandbox. */
 export async function cleanUpAfter(
@@ -30,7 +30,7 @@ export async function cleanUpAfter(
     ...lanes.map((lane) => runTagOfLane(killed.runTag, lane)),
   ];
   for (const tag of tags) await endAgent(tag);
-  const folders = lanes.map((lane) => runFolderOf(placeOfLane(place, lane), killed.number));
+  const folders = lanes.map((lane) => runFolderOf(locateLaneFolders(place, lane), killed.number));
   // Any program can write the claim, which is a file of the checkout, so remove only folders of this checkout.
   if (dirname(resolve(killed.runFolder)) === resolve(place.temp)) folders.unshift(killed.runFolder);
   else if (existsSync(killed.runFolder))

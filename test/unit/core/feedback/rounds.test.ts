@@ -4,7 +4,7 @@ import {
   type Feedback,
   type FeedbackItem,
   MAX_ITEMS,
-  MAX_TRIED,
+  MAX_EARLIER_ANSWERS,
   noFeedback,
   withEarlierAnswers,
 } from '../../../../src/core/feedback/memory.ts';
@@ -400,7 +400,7 @@ describe('earlier attempts', () => {
       { commit: 'c1', words: 'Fixed it.' },
       { commit: 'c2', words: 'Renamed it.' },
     ]);
-    const tried = Array.from({ length: MAX_TRIED }, (_, at) => ({ commit: `c${String(at)}`, words: null }));
+    const tried = Array.from({ length: MAX_EARLIER_ANSWERS }, (_, at) => ({ commit: `c${String(at)}`, words: null }));
     expect(asked({ ...again, tried }, 'h3')?.tried).toEqual([
       ...tried.slice(1),
       { commit: 'c2', words: 'Renamed it.' },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import {
   buildAnswerHeaders,
   pairHeaders,
-  hostOfPage,
+  formatPageHost,
   parsePageRequest,
   buildRequestHeaders,
 } from '../../../../src/core/isolation/page-request.ts';
@@ -18,7 +18,7 @@ test.each([
   ['http://[2606::1]:81/', '[2606:0:0:0:0:0:0:1]:81', '/'],
 ])('%s is asked of %s', (url, host, path) => {
   const page = parsePageRequest(url);
-  expect(page && [hostOfPage(page.target), page.path]).toEqual([host, path]);
+  expect(page && [formatPageHost(page.target), page.path]).toEqual([host, path]);
 });
 
 test.each([

@@ -3,7 +3,7 @@ import { requiresNetworkLimit, parseAllowedHosts } from '../../../../src/core/is
 import {
   listLevelsToTry,
   NO_BOUNDS,
-  settleLevel,
+  decideIsolationLevel,
   wantedIsolations,
   type FailedLevel,
 } from '../../../../src/core/isolation/probe.ts';
@@ -21,8 +21,10 @@ test('auto tries the strongest first, a level that is named is tried alone, and 
 
 test('the reached level holds, and a weaker one says why', () => {
   const reached = { reached: 'namespace', failed: [], byOutsiders: true, mustLimit: false } as const;
-  expect(settleLevel('auto', reached)).toEqual({ kind: 'settled', level: 'namespace', why: null });
-  expect(settleLevel('auto', { reached: 'user', failed: [noRoot], byOutsiders: true, mustLimit: false })).toEqual({
+  expect(decideIsolationLevel('auto', reached)).toEqual({ kind: 'settled', level: 'namespace', why: null });
+  expect(
+    decideIsolationLevel('auto', { reached: 'user', failed: [noRoot], byOutsiders: true, mustLimit: false }),
+  ).toEqual({
     kind: 'settled',
     level: 'user',
     why: 'Stronger isolation is not available here (`namespace`: sudo asks for a password).',
@@ -30,7 +32,7 @@ test('the reached level holds, and a weaker one says why', () => {
 });
 
 test('none is what it is when it was written out', () => {
-  expect(settleLevel('none', { reached: null, failed: [], byOutsiders: true, mustLimit: false })).toEqual({
+  expect(decideIsolationLevel('none', { reached: null, failed: [], byOutsiders: true, mustLimit: false })).toEqual({
     kind: 'settled',
     level: 'none',
     why: null,
@@ -38,7 +40,7 @@ test('none is what it is when it was written out', () => {
 });
 
 test.each([true, false])('a level that was named and cannot be had ends the run (by outsiders: %s)', (byOutsiders) => {
-  const settled = settleLevel('namespace', { reached: null, failed: [noRoot], byOutsiders, mustLimit: false });
+  const settled = decideIsolationLevel('namespace', { reached: null, failed: [noRoot], byOutsiders, mustLimit: false });
   expect(settled).toMatchObject({
     kind: 'unusable',
     problem: expect.stringContaining('`isolation: namespace`') as string,
@@ -47,12 +49,12 @@ test.each([true, false])('a level that was named and cannot be had ends the run 
 
 test('auto falls to none for a schedule, and not for what outsiders can bring about', () => {
   const failed = [noRoot, noUser];
-  expect(settleLevel('auto', { reached: null, failed, byOutsiders: false, mustLimit: false })).toMatchObject({
+  expect(decideIsolationLevel('auto', { reached: null, failed, byOutsiders: false, mustLimit: false })).toMatchObject({
     kind: 'settled',
     level: 'none',
     why: expect.stringContaining('sudo asks for a password') as string,
   });
-  expect(settleLevel('auto', { reached: null, failed, byOutsiders: true, mustLimit: false })).toMatchObject({
+  expect(decideIsolationLevel('auto', { reached: null, failed, byOutsiders: true, mustLimit: false })).toMatchObject({
     kind: 'unusable',
   });
 });
@@ -61,15 +63,15 @@ test('only a level that was reached, or no level, is ever settled', () => {
   for (const wanted of wantedIsolations)
     for (const reached of [null, 'namespace', 'user'] as const)
       for (const byOutsiders of [true, false]) {
-        const settled = settleLevel(wanted, { reached, failed: [noRoot], byOutsiders, mustLimit: false });
+        const settled = decideIsolationLevel(wanted, { reached, failed: [noRoot], byOutsiders, mustLimit: false });
         if (settled.kind === 'settled') expect(settled.level).toBe(reached ?? 'none');
       }
 });
 
 describe('where `allowed-hosts` has to be enforced', () => {
   const open: FailedLevel = { level: 'user', why: NO_BOUNDS };
-  const problemOf = (...[wanted, tried]: Parameters<typeof settleLevel>): string => {
-    const settled = settleLevel(wanted, tried);
+  const problemOf = (...[wanted, tried]: Parameters<typeof decideIsolationLevel>): string => {
+    const settled = decideIsolationLevel(wanted, tried);
     return settled.kind === 'unusable' ? settled.problem : '';
   };
 
@@ -94,7 +96,7 @@ describe('where `allowed-hosts` has to be enforced', () => {
 
   test('a level that can do it is taken', () => {
     const reached = { reached: 'sandbox', failed: [noRoot, open], byOutsiders: true, mustLimit: true } as const;
-    expect(settleLevel('auto', reached)).toMatchObject({ kind: 'settled', level: 'sandbox' });
+    expect(decideIsolationLevel('auto', reached)).toMatchObject({ kind: 'settled', level: 'sandbox' });
   });
 
   test.each([

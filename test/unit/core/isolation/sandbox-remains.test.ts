@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isGone, NO_REMAINS, describeRemains } from '../../../../src/core/isolation/sandbox-record.ts';
+import { isSandboxGone, NO_REMAINS, describeRemains } from '../../../../src/core/isolation/sandbox-record.ts';
 
 test.each([
   [NO_REMAINS, null],
@@ -10,5 +10,5 @@ test.each([
   ],
 ])('people learn what to do about leftovers (%#)', (remains, sentence) => {
   expect(describeRemains(remains)).toBe(sentence);
-  expect(isGone(remains)).toBe(sentence === null);
+  expect(isSandboxGone(remains)).toBe(sentence === null);
 });

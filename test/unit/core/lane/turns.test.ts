@@ -3,7 +3,7 @@ import {
   dropSession,
   resetSessions,
   dropExpiredSessions,
-  sessionOf,
+  findAgentSession,
   sessionsOf,
   switchAgent,
 } from '../../../../src/core/lane/session.ts';
@@ -33,11 +33,11 @@ test('its own turn changes nothing, and the very first turn is not a hand-over',
 
 test('each conversation is found by its agent', () => {
   const both: LaneState = { ...handedOn, session: session('b') };
-  expect([sessionOf(both, 'claude')?.id, sessionOf(both, 'codex')?.id, sessionOf(both, 'gemini')]).toEqual([
-    'a',
-    'b',
-    null,
-  ]);
+  expect([
+    findAgentSession(both, 'claude')?.id,
+    findAgentSession(both, 'codex')?.id,
+    findAgentSession(both, 'gemini'),
+  ]).toEqual(['a', 'b', null]);
   expect(sessionsOf(both, 'claude').map(({ agent, session: { id } }) => [agent, id])).toEqual([
     ['codex', 'b'],
     ['claude', 'a'],

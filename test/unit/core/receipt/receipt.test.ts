@@ -8,7 +8,7 @@ import {
   parseNamedRun,
   parseReceipts,
   receiptsSchema,
-  receiptOf,
+  parseReceiptRecord,
   groupReceipts,
   type RunReceipt,
   selectReceipts,
@@ -48,7 +48,7 @@ function receipt(journal: string | null, own: Partial<StoredRun> = {}): RunRecei
   const used = { iterations: 0, calls: 0, tokens: sum('tokens'), costUsd: sum('costUsd'), endedAt: noon + 60 * MINUTE };
   const tasks = [storedTask({ state: 'in-progress', title: entries[0]?.taskTitle ?? '' })];
   const run = storedRun({ ...used, tasks, journalHash, ...own });
-  const made = receiptOf(run, journal === null ? null : `${chained.join('\n')}\n`);
+  const made = parseReceiptRecord(run, journal === null ? null : `${chained.join('\n')}\n`);
   if (made === null) throw new Error('The receipt does not fit its own schema.');
   return made;
 }
@@ -92,7 +92,7 @@ describe('a receipt', () => {
   });
 
   test('is not made of a record that no run can have written', () => {
-    expect(receiptOf(storedRun({ base: 'main' }), null)).toBeNull();
+    expect(parseReceiptRecord(storedRun({ base: 'main' }), null)).toBeNull();
   });
 });
 

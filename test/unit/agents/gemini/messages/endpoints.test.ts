@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endpointOf, shortenGeminiRequest } from '../../../../../src/agents/gemini/messages/protocol.ts';
+import { findEndpoint, shortenGeminiRequest } from '../../../../../src/agents/gemini/messages/protocol.ts';
 
 test.each<[string, string, boolean]>([
   ['/v1beta/models/gemini-2.5-pro:generateContent', 'gemini-2.5-pro', false],
@@ -8,8 +8,8 @@ test.each<[string, string, boolean]>([
   ['/v1/models/gemini-3-flash-preview:generateContent', 'gemini-3-flash-preview', false],
   ['/v1beta/models/gemini_x.y-001:countTokens', 'gemini_x.y-001', true],
 ])('%s', (target, model, isFree) => {
-  expect(endpointOf('POST', target)).toMatchObject({ model, isFree });
-  expect(endpointOf('GET', target)).toBeNull();
+  expect(findEndpoint('POST', target)).toMatchObject({ model, isFree });
+  expect(findEndpoint('GET', target)).toBeNull();
 });
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   '//evil.example/v1beta/models/x:generateContent',
   '/x/v1beta/models/gemini-2.5-pro:generateContent',
 ])('there is no %s', (target) => {
-  expect(endpointOf('POST', target)).toBeNull();
+  expect(findEndpoint('POST', target)).toBeNull();
 });
 
 test.each([
