@@ -1,5 +1,5 @@
 import { isProtected } from '../../src/git/inspection/protected-paths.ts';
-import { listLookAtFirst, combineLookAt, type LookAt } from '../../src/core/review/look-at.ts';
+import { listLookAtFirst, combineLookAt, type FilesToLookAt } from '../../src/core/review/look-at.ts';
 import type { RunReport } from '../../src/handover/report.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -201,7 +201,7 @@ function verifierOf(tests: { readonly red: boolean }, { branches }: Origin): Ver
 function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
   Object.assign(agent, { prepare: () => Promise.resolve({ name: 'Claude Code', version: '2.1.40' }) });
   const { compare, commit, snapshot } = checkout;
-  let worthALook: readonly LookAt[] = [];
+  let worthALook: readonly FilesToLookAt[] = [];
   const sizes: Record<string, TaskSize> = {};
   const texts = (tree: string, path: string): string | null => trees.get(tree)?.[path] ?? null;
   checkout.compare = async (before, after) => {

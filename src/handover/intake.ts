@@ -17,7 +17,7 @@ import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Policy } from '../core/policy.ts';
-import type { LookAt } from '../core/review/look-at.ts';
+import type { FilesToLookAt } from '../core/review/look-at.ts';
 import { type FoundSetting, foundSettingSchema } from '../core/settings/effective.ts';
 import type { ListedQueue } from '../core/snapshot/dashboard-record.ts';
 import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
@@ -65,12 +65,12 @@ export type Intake =
       readonly tasks: readonly Task[];
       readonly state: LaneState | null;
       readonly answer: CommandAnswer | null;
-      readonly over: Over | null;
+      readonly over: ClosedThread | null;
       readonly notes: RunNotes;
     };
 
 /** Reasons for notifying people that ended with the event, and the thread that may contain the notice. */
-export interface Over {
+export interface ClosedThread {
   readonly thread: number;
   readonly needs: readonly Need[];
   readonly why: Settlement;
@@ -200,7 +200,7 @@ export interface GateResult {
   readonly intake: Intake;
   readonly runTag: string;
   readonly beside: readonly LaneIntake[];
-  readonly over: Over | null;
+  readonly over: ClosedThread | null;
 }
 
 /** Returns the result of a gate that works on one lane, or on none. */
@@ -335,7 +335,7 @@ export interface Work {
   readonly hasNewCommits: boolean;
   readonly withheld: readonly WithheldChange[];
   /** Changes of this run that a reviewer looks at first. */
-  readonly lookAt: readonly LookAt[];
+  readonly lookAt: readonly FilesToLookAt[];
   readonly warnings: readonly string[];
   /**
    * Measured isolation of everything that runs the lane's code; null if the loop has not begun, or nothing was

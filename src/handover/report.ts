@@ -18,7 +18,7 @@ import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { BranchChange, TaskShare } from '../core/lane/change.ts';
 import type { VerificationRecord, LaneState } from '../core/lane/state/state.ts';
-import type { LookAt } from '../core/review/look-at.ts';
+import type { FilesToLookAt } from '../core/review/look-at.ts';
 import type { Task, ShownProgress } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
@@ -71,7 +71,7 @@ export interface WorkedReport extends RunFacts, ReportSetting, LaneFacts {
   readonly saved: SavedReport | null;
   readonly withheld: readonly WithheldFile[];
   /** Published files of this run that a reviewer looks at first. */
-  readonly lookAt: readonly LookAt[];
+  readonly lookAt: readonly FilesToLookAt[];
   /** The change on the branch, over all runs. */
   readonly change: BranchChange;
   /** Result of `verify` on the untouched base, or null if it is not known. */

@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch';
-import type { Sign } from '../ports/broker.ts';
+import type { SignRequest } from '../ports/broker.ts';
 
 /** Signs requests to Amazon Bedrock with Signature Version 4. */
 export function createAwsSigner(keys: {
@@ -8,7 +8,7 @@ export function createAwsSigner(keys: {
   readonly secretAccessKey: string;
   /** The session token of temporary keys, or an empty string for permanent keys. */
   readonly sessionToken: string;
-}): Sign {
+}): SignRequest {
   const { sessionToken, ...rest } = keys;
   return async ({ url, body }) => {
     const signer = new AwsV4Signer({

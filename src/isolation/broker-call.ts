@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   decideAdmission,
-  type Bill,
+  type MeteredUsage,
   type CallLimits,
   findExhaustedLimit,
   NO_SPENDING,
@@ -23,17 +23,17 @@ export interface BrokerCall {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
   /** Starts a request as soon as the limits allow it; returns null if a limit is used up or the call has ended. */
-  enter(reading: Pick<ForwardedCall, 'atMost' | 'account'>): Promise<Passage | null>;
+  enter(reading: Pick<ForwardedCall, 'atMost' | 'account'>): Promise<PassingRequest | null>;
   /** True if a model without a known price must not be called. */
   readonly needsPrice: boolean;
   refuse(why: string): void;
   /** Records a model that was not called because its price is unknown. */
   refuseModel(model: string): void;
-  end(): Promise<Bill>;
+  end(): Promise<MeteredUsage>;
 }
 
 /** A request in progress, whose maximum cost is part of the call's spending until it leaves. */
-export interface Passage {
+export interface PassingRequest {
   readonly signal: AbortSignal;
   /** Sets the meter of the request's cost; null if the request costs nothing. */
   count(account: AnswerMeter | null): void;

@@ -9,9 +9,9 @@ import type {
   ModelProtocol,
   BrokerAnswer,
   ProviderFailure,
-  Sign,
+  SignRequest,
 } from '../ports/broker.ts';
-import { type BrokerCall, createBrokerCall, type ForwardedCall, type Passage } from './broker-call.ts';
+import { type BrokerCall, createBrokerCall, type ForwardedCall, type PassingRequest } from './broker-call.ts';
 import { parseProviderWords, type SendToProvider, parseRetryAfter } from './provider-connection.ts';
 
 /** The provider, the keys and the connections of a broker. */
@@ -29,7 +29,7 @@ export interface BrokerOptions {
     readonly placeholders: Readonly<Record<string, string>>;
   }) => Readonly<Record<string, string>>;
   /** Signs a request; null if the key itself is sent. */
-  readonly sign: Sign | null;
+  readonly sign: SignRequest | null;
   readonly connect: () => Promise<SendToProvider>;
   /**
    * Makes a server reachable for the agent and returns its port on 127.0.0.1. `isOpen` returns true while a call is
@@ -224,7 +224,7 @@ function createBodies(): Bodies {
 async function forward(
   { protocol, provider, secrets, sign, connect }: BrokerOptions,
   { target, headers, body, expected, account: open }: ForwardedCall,
-  { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
+  { passage, response }: { readonly passage: PassingRequest; readonly response: ServerResponse },
 ): Promise<ProviderFailure | null> {
   const left = new AbortController();
   response.once('close', () => {

@@ -1,4 +1,4 @@
-import type { Bill, CallLimits, Spent } from '../core/spending/meter.ts';
+import type { MeteredUsage, CallLimits, Spent } from '../core/spending/meter.ts';
 
 /** Connects an agent with its model. The agent holds placeholders, and the broker holds the keys. */
 export interface Broker {
@@ -35,7 +35,7 @@ export interface BrokeredCall {
   /** Variables by which the agent's CLI finds the broker, with a placeholder for each key. */
   readonly environment: Readonly<Record<string, string>>;
   /** Ends the call: its placeholders become void and its open requests are ended. */
-  end(): Promise<Bill>;
+  end(): Promise<MeteredUsage>;
 }
 
 /** A request of the agent's CLI as received, with its whole body. */
@@ -85,7 +85,7 @@ export interface AnswerMeter {
 }
 
 /** Returns the headers that identify the sender of this request to a provider instead of a key. */
-export type Sign = (request: {
+export type SignRequest = (request: {
   readonly url: string;
   readonly body: string;
 }) => Promise<Readonly<Record<string, string>>>;

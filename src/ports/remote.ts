@@ -1,6 +1,6 @@
 import type { ObjectId } from '../core/evidence.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
-import type { StateUpdate, Written } from './state.ts';
+import type { StateUpdate, WriteResult } from './state.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';
 import type { LaneStart, Review } from './repository.ts';
 
@@ -128,7 +128,7 @@ export type ReceiveResult =
  * pushed.
  */
 export type PushedWithState =
-  | { readonly kind: 'pushed'; readonly state: Written | null; readonly merged?: ObjectId }
+  | { readonly kind: 'pushed'; readonly state: WriteResult | null; readonly merged?: ObjectId }
   /** Nothing was pushed: another run has written the state since it was read. */
   | { readonly kind: 'overtaken' }
   | Exclude<PushResult, { kind: 'pushed' }>;

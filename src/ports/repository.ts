@@ -1,5 +1,5 @@
 import type { TaskSize } from '../core/lane/change.ts';
-import type { LookAt } from '../core/review/look-at.ts';
+import type { FilesToLookAt } from '../core/review/look-at.ts';
 import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { JudgedPull, RevertCommit } from '../core/snapshot/stored-pull.ts';
@@ -123,7 +123,7 @@ export interface Repository {
    * Keeps a tool's change of a conflicting lock file since the last snapshot, if nothing else changed and the file may
    * be published, and takes a snapshot. Otherwise puts everything back.
    */
-  keepAlone(lockFile: string): Promise<KeptAlone>;
+  keepAlone(lockFile: string): Promise<KeepAloneResult>;
   /** Resets the work tree to the lane's newest commit if a merge is unfinished, otherwise does nothing. */
   abandonMerge(): Promise<void>;
   /**
@@ -240,7 +240,7 @@ export interface OpenedLane {
 /** A branch, measured for those who review it. */
 export interface Review {
   /** Files that a reviewer looks at first. */
-  readonly lookAt: readonly LookAt[];
+  readonly lookAt: readonly FilesToLookAt[];
   /** Changed lines, without generated and lock files. */
   readonly lines: number;
   /** Size of each task's change, over all of its commits. */
@@ -274,7 +274,7 @@ export interface CommittedIteration {
   /** The newest commit of this iteration, or null if none. */
   readonly commit: ObjectId | null;
   /** Published changes of this iteration that a reviewer looks at first. */
-  readonly lookAt: readonly LookAt[];
+  readonly lookAt: readonly FilesToLookAt[];
   /** Changes of this iteration that must not be published. */
   readonly withheld: readonly WithheldChange[];
   /** Files of the work tree that are kept out of the branch, regardless of when they were changed. */
@@ -302,7 +302,7 @@ export type MergeBegun =
   | { readonly kind: 'up-to-date' };
 
 /** Result of `keepAlone`: kept, or why the change was put back. `failed`: the lock file is no longer a file. */
-export type KeptAlone = 'kept' | Extract<LockResult, 'failed' | 'marked' | 'elsewhere' | 'withheld'>;
+export type KeepAloneResult = 'kept' | Extract<LockResult, 'failed' | 'marked' | 'elsewhere' | 'withheld'>;
 
 /** Work outside of the work tree. `patch` contains its changes to the work tree, and is cut if it is long. */
 export interface WorkBeside {

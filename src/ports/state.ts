@@ -15,7 +15,7 @@ export interface StateStore {
    * Reads, applies the change, and writes the result by compare-and-swap; repeats this if another run was faster. `by`
    * is the push of a branch that carries the new state.
    */
-  update<Answer>(change: SnapshotChange<Answer>, by?: Carrier): Promise<Updated<Answer>>;
+  update<Answer>(change: SnapshotChange<Answer>, by?: PushWithSnapshot): Promise<Updated<Answer>>;
   /** Returns the present snapshot and, for this lane, also the data of copies elsewhere. */
   restore(lane: LaneId): Promise<RestoredStore>;
   /**
@@ -57,7 +57,7 @@ export type NotUpdated =
  * Pushes a branch together with the new state. Called again if another run was faster; not called if the state cannot
  * be pushed with a branch.
  */
-export type Carrier = (along: StateUpdate) => Promise<Written>;
+export type PushWithSnapshot = (along: StateUpdate) => Promise<WriteResult>;
 
 export interface StateCopy {
   readonly lane: LaneId;
@@ -119,7 +119,7 @@ export interface Unavailable {
 }
 
 /** A write that failed, temporarily or permanently. */
-export interface NotKept {
+export interface FailedWrite {
   readonly kind: 'not-kept';
   readonly why: string;
 }
@@ -145,7 +145,7 @@ interface Beside {
 }
 
 /** Result of releasing a claim. */
-export type Released =
+export type ReleaseResult =
   /** The run has no claim to the lane, or no longer has one. */
   | { readonly kind: 'free' }
   /** The run's claim may still be held. */
@@ -155,10 +155,10 @@ export type Released =
  * A saved copy and the claim. `lane` may still be claimed although a copy was saved, if the claim is in another place
  * that did not answer.
  */
-export type SavedState = SavedCopy & { readonly lane: Released };
+export type SavedState = SavedCopy & { readonly lane: ReleaseResult };
 
 /** A saved copy; `where` is text such as `cache ✓ ref ✓`. */
-export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | NotKept;
+export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | FailedWrite;
 
 /**
  * Keeps copies of lanes' states without any order between two writers, in the Actions cache. Time-bounded; never
@@ -190,7 +190,7 @@ export interface Conversations {
   read(
     lane: LaneId,
   ): Promise<{ readonly kind: 'found'; readonly content: Uint8Array } | { readonly kind: 'absent' } | Unavailable>;
-  write(lane: LaneId, content: Uint8Array): Promise<{ readonly kind: 'written' } | NotKept>;
+  write(lane: LaneId, content: Uint8Array): Promise<{ readonly kind: 'written' } | FailedWrite>;
 }
 
 /** Keeps a snapshot that only a writer who has read the newest one may replace. Time-bounded; never throws. */
@@ -202,9 +202,9 @@ export interface SnapshotPlace {
    * was never written.
    */
   read(known: Head | null): Promise<PlacedSnapshot | { readonly kind: 'known' } | Unavailable>;
-  write(swap: Swap): Promise<Written>;
+  write(swap: SnapshotSwap): Promise<WriteResult>;
   /** Returns the write in a form that a push of a branch can carry, or null if this place has none. */
-  carry(swap: Swap): StateUpdate | null;
+  carry(swap: SnapshotSwap): StateUpdate | null;
   /** Deletes the data of earlier versions; called after the new snapshot, which contains it, was read back. */
   settle(): Promise<void>;
 }
@@ -217,7 +217,7 @@ export interface PlacedSnapshot {
 }
 
 /** A replacement; `from` is the snapshot that the new one replaces. */
-export interface Swap {
+export interface SnapshotSwap {
   readonly from: PlacedSnapshot;
   readonly snapshot: Snapshot;
   readonly message: string;
@@ -234,13 +234,13 @@ export interface NamedTexts {
     { readonly kind: 'found'; readonly head: Head; readonly text: string } | { readonly kind: 'absent' } | Unavailable
   >;
   /** Replaces the text whose head is `expected`, by compare-and-swap; null creates it. */
-  write(name: string, expected: Head | null, text: string): Promise<Written>;
+  write(name: string, expected: Head | null, text: string): Promise<WriteResult>;
 }
 
 /** Identity of a stored snapshot: a commit or a generation. */
 export type Head = string;
 
-export type Written =
+export type WriteResult =
   | { readonly kind: 'written'; readonly head: Head }
   /** Another writer was faster. */
   | { readonly kind: 'conflict' }

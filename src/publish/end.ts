@@ -7,7 +7,7 @@ import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { type Intake, createUntouchedWork, type Over, type Work } from '../handover/intake.ts';
+import { type Intake, createUntouchedWork, type ClosedThread, type Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { renderFeedbackSection, countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
@@ -110,7 +110,10 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
  * Settles notifications about a closed issue or pull request at once, without waiting for the lane's next run, which
  * only removes them from the state.
  */
-export async function settleClosedThread({ forge, redact, clock }: PublishDeps, over: Over | null): Promise<void> {
+export async function settleClosedThread(
+  { forge, redact, clock }: PublishDeps,
+  over: ClosedThread | null,
+): Promise<void> {
   if (over === null) return;
   const { thread, needs, why } = over;
   const [about = ''] = needs.map((need) => need.about);

@@ -11,7 +11,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Proposal, Work } from '../handover/intake.ts';
 import type { WorkedReport } from '../handover/report.ts';
-import type { Released } from '../ports/state.ts';
+import type { ReleaseResult } from '../ports/state.ts';
 import { NO_PROPOSAL_MARKER, renderNoProposal, renderProposal, textOfSubTask } from '../report/pages/answer.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork } from './report-of.ts';
@@ -25,7 +25,7 @@ export async function publishProposal(
   deps: PublishDeps,
   work: Work,
   proposal: Proposal,
-): Promise<{ readonly report: WorkedReport; readonly lane: Released }> {
+): Promise<{ readonly report: WorkedReport; readonly lane: ReleaseResult }> {
   const { config, context, redact, clock, log } = deps;
   const problem = await showProposal(deps, work, proposal);
   const warnings = problem === null ? [] : [problem];

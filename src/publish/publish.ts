@@ -12,7 +12,7 @@ import { textOf, UserError } from '../errors.ts';
 import { selectStateToBuildOn, type Work } from '../handover/intake.ts';
 import type { SavedReport, WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import type { Released } from '../ports/state.ts';
+import type { ReleaseResult } from '../ports/state.ts';
 import type { ReportFrame } from '../report/at-gate.ts';
 import { countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
@@ -36,7 +36,7 @@ const KEPT_CACHES = 2;
  */
 export interface PublishResult {
   readonly report: WorkedReport;
-  readonly lane: Released;
+  readonly lane: ReleaseResult;
   readonly isOnRemote: boolean;
 }
 

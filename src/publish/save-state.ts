@@ -14,7 +14,7 @@ import type { SavedReport } from '../handover/report.ts';
 import { publishedPullOf } from '../handover/published-pull.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import type { Released, SealedTranscript } from '../ports/state.ts';
+import type { ReleaseResult, SealedTranscript } from '../ports/state.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 
@@ -72,7 +72,7 @@ function endedState(
 /** The result of saving; `lane` is the result of releasing the lane. */
 interface Saved {
   readonly saved: SavedReport;
-  readonly lane: Released;
+  readonly lane: ReleaseResult;
 }
 
 /**

@@ -6,7 +6,7 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/intake.ts';
 import { messageOf } from '../errors.ts';
-import type { Released, RestoredState, RestoredStore } from '../ports/state.ts';
+import type { ReleaseResult, RestoredState, RestoredStore } from '../ports/state.ts';
 import { publishWork } from '../publish/publish.ts';
 import { withTimeLimit } from '../publish/answers.ts';
 import { trustedPartOf, type KnownFacts } from './trusted-part.ts';
@@ -43,10 +43,10 @@ export interface RescueLimits {
 /** Result of the rescue. `report` is null if there was nothing to report. `lane` is the result of releasing it. */
 interface Rescued {
   readonly report: RunReport | null;
-  readonly lane: Released;
+  readonly lane: ReleaseResult;
 }
 
-const untried: Released = { kind: 'claimed', why: 'it was not tried' };
+const untried: ReleaseResult = { kind: 'claimed', why: 'it was not tried' };
 
 /**
  * Finishes what main could not: pushes commits, writes the pull request, saves the state and releases the lane. Returns
@@ -211,7 +211,7 @@ async function giveBackUnused(
   deps: RescueDeps,
   { lane, runTag }: Claim,
   what: Parameters<typeof giveBackLane>[2],
-): Promise<Released> {
+): Promise<ReleaseResult> {
   const restored = what === 'claim' ? null : ((await storedLane(deps, lane))?.lane ?? null);
   const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === runTag;
   return giveBackLane({ ...deps, runTag }, lane, hasPushed ? 'claim' : what);
@@ -232,7 +232,7 @@ async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<t
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
   const released = await withTimeLimit(limitMs, giveBackUnused(deps, claim, what)).catch(
-    (error: unknown): Released => ({ kind: 'claimed', why: messageOf(error) }),
+    (error: unknown): ReleaseResult => ({ kind: 'claimed', why: messageOf(error) }),
   );
   if (released.kind === 'claimed')
     log.warning(

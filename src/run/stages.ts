@@ -9,7 +9,7 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import { hashText, packJournal, packReceipt } from './packed-journal.ts';
 import { findStart } from '../gate/lane/start.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import type { Released } from '../ports/state.ts';
+import type { ReleaseResult } from '../ports/state.ts';
 import { releaseLane } from '../gate/lane/claim.ts';
 
 /** The common dependencies of the stages, and those of the publisher. */
@@ -70,7 +70,7 @@ export async function giveBackLane(
   { connect, ...run }: RunDeps,
   lane: LaneId,
   what: 'claim' | 'claim-and-reservation',
-): Promise<Released> {
+): Promise<ReleaseResult> {
   const store = await connect.store();
   return releaseLane({ ...run, store }, lane, what === 'claim-and-reservation');
 }

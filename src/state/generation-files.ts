@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Head, NamedTexts, Unavailable, Written } from '../ports/state.ts';
+import type { Head, NamedTexts, Unavailable, WriteResult } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cutText } from '../core/text/phrase.ts';
@@ -77,7 +77,7 @@ export function createGenerationFiles(options: GenerationFilesOptions): Generati
     for (const generation of await generationsOf(name)) await rm(fileOf(name, generation), { force: true });
   }
 
-  async function write(name: string, expected: Head | null, text: string): Promise<Written> {
+  async function write(name: string, expected: Head | null, text: string): Promise<WriteResult> {
     try {
       return await writeNewest(name, expected, Buffer.from(text));
     } catch (error) {
@@ -85,7 +85,7 @@ export function createGenerationFiles(options: GenerationFilesOptions): Generati
     }
   }
 
-  async function writeNewest(name: string, expected: Head | null, content: Buffer): Promise<Written> {
+  async function writeNewest(name: string, expected: Head | null, content: Buffer): Promise<WriteResult> {
     if (content.length > MAX_BYTES) throw new Error(`the text is larger than ${MAX_BYTES / 1024} KiB`);
     const stored = await newest(name);
     if ((stored?.head ?? null) !== expected || isBeingWritten(stored)) return { kind: 'conflict' };

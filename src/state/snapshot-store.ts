@@ -10,16 +10,16 @@ import {
 } from '../core/snapshot/snapshot.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type {
-  Carrier,
+  PushWithSnapshot,
   Conversations,
   CopyStore,
   FoundCopy,
   FoundTranscript,
-  NotKept,
+  FailedWrite,
   NotUpdated,
   PlacedSnapshot,
   ReadSnapshot,
-  Released,
+  ReleaseResult,
   RestoredStore,
   SavedState,
   SnapshotPlace,
@@ -101,7 +101,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     return found;
   }
 
-  async function update<Answer>(change: SnapshotChange<Answer>, by?: Carrier): Promise<Updated<Answer>> {
+  async function update<Answer>(change: SnapshotChange<Answer>, by?: PushWithSnapshot): Promise<Updated<Answer>> {
     if (place === null)
       return { kind: 'unguarded', why: `the ${copiesPlace} alone cannot keep two runs apart`, last: null };
     let last: Snapshot | null = known?.snapshot ?? null;
@@ -207,7 +207,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     into: SnapshotPlace,
     { lane, sequence }: StateCopy,
     { change, runTag }: { readonly change: SnapshotChange<SaveAnswer>; readonly runTag: string },
-  ): Promise<SaveAnswer | (NotKept & { readonly lane: Released })> {
+  ): Promise<SaveAnswer | (FailedWrite & { readonly lane: ReleaseResult })> {
     let isTried = false;
     const updated = await update<SaveAnswer>((snapshot) => {
       const changed = change(snapshot);
@@ -232,7 +232,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
    * Keeps the transcript apart from the document if the copies do not keep it. Returns null if the transcript is kept
    * or there is nothing to keep.
    */
-  async function keepTranscript({ lane, transcript: kept }: StateCopy): Promise<NotKept | null> {
+  async function keepTranscript({ lane, transcript: kept }: StateCopy): Promise<FailedWrite | null> {
     if (kept === null || conversations === null) return null;
     const written = await conversations.write(lane, kept.content);
     return written.kind === 'written' ? null : written;
@@ -251,9 +251,9 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
 }
 
 /** The release of a lane, including a lane that cannot be claimed. */
-const free: Released = { kind: 'free' };
+const free: ReleaseResult = { kind: 'free' };
 
-function notKept(failed: NotUpdated, lane: LaneId, runTag: string): NotKept & { readonly lane: Released } {
+function notKept(failed: NotUpdated, lane: LaneId, runTag: string): FailedWrite & { readonly lane: ReleaseResult } {
   const { why } = failed;
   return { kind: 'not-kept', why, lane: mayStillHoldClaim(failed, lane, runTag) ? { kind: 'claimed', why } : free };
 }

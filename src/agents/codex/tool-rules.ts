@@ -1,6 +1,6 @@
 import {
   type CommandServer,
-  type Mapped,
+  type MappedServer,
   type MappedServers,
   mapServers,
   type McpServer,
@@ -87,7 +87,7 @@ export function mapCodexServers(servers: readonly McpServer[]): MappedServers<re
   return { own: own.flatMap(({ name, entry }) => ['-c', `mcp_servers.${name}=${entry}`]), unmapped };
 }
 
-function commandOf({ command, args, env, tools }: CommandServer): Mapped<string> {
+function commandOf({ command, args, env, tools }: CommandServer): MappedServer<string> {
   if ([command, ...args].some((value) => findVariablesIn(value).length > 0))
     return { kind: 'unmapped', why: 'takes variables in `env` and in headers only' };
   const entries = Object.entries(env);
@@ -104,7 +104,7 @@ function commandOf({ command, args, env, tools }: CommandServer): Mapped<string>
   });
 }
 
-function remoteOf({ transport, url, headers, tools }: RemoteServer): Mapped<string> {
+function remoteOf({ transport, url, headers, tools }: RemoteServer): MappedServer<string> {
   if (transport === 'sse') return { kind: 'unmapped', why: 'speaks to servers of type http, not sse' };
   const literal: [string, string][] = [];
   const byName: [string, string][] = [];
@@ -135,7 +135,7 @@ function common(tools: readonly string[]): Readonly<Record<string, string>> {
   };
 }
 
-function mapped(fields: Readonly<Record<string, string>>): Mapped<string> {
+function mapped(fields: Readonly<Record<string, string>>): MappedServer<string> {
   const written = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
   return { kind: 'mapped', entry: `{${written.join(',')}}` };
 }

@@ -14,7 +14,7 @@ import {
   type KindsOfDenial,
   replayDecisions,
   replayUnderPolicy,
-  type WhatIf,
+  type ReplayedEnd,
 } from '../../core/journal/replay.ts';
 import { describeReview } from '../../core/pipeline/review.ts';
 import { listReviews } from '../../core/pipeline/step-record.ts';
@@ -293,7 +293,7 @@ function renderWhatIf(
   ];
 }
 
-function describeAnswer(answer: WhatIf): string {
+function describeAnswer(answer: ReplayedEnd): string {
   const after = formatCount(answer.iterations, 'iteration');
   switch (answer.kind) {
     case 'ended':

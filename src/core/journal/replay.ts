@@ -37,7 +37,7 @@ export interface Difference {
 }
 
 /** The end of a recorded run under another policy, assuming the same behaviour of agent and clock. */
-export type WhatIf =
+export type ReplayedEnd =
   | { readonly kind: 'ended'; readonly iterations: number; readonly outcome: Outcome }
   /** The run would have waited for the end of a limit. Its allowance after the wait cannot be replayed. */
   | { readonly kind: 'waits'; readonly iterations: number; readonly outcome: Outcome }
@@ -83,13 +83,13 @@ export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): reado
 }
 
 /** Replays a recorded run under another policy, as far as the journal reaches. */
-export function replayUnderPolicy(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): WhatIf {
+export function replayUnderPolicy(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): ReplayedEnd {
   return replay(journal, { policy, policyAfterWait: (allowed) => allowed, mayGiveUp: false }, kindsOf).end;
 }
 
 /** A run replayed under another policy: its end, and the recorded iterations that it would not have made. */
 export interface ReplayedRun {
-  readonly end: WhatIf;
+  readonly end: ReplayedEnd;
   /** Iterations on tasks that the run would already have given up. */
   readonly skipped: readonly JournalEntry[];
   /** Iterations after the end. */
@@ -134,7 +134,7 @@ function replay(
     const next = applyEventsAfter(position, journal, iterations);
     position = next.policy === position.policy ? next : { ...next, policy: policyAfterWait(next.policy) };
   };
-  const endAt = (whatIf: WhatIf, left: readonly JournalEntry[]): ReplayedRun => ({
+  const endAt = (whatIf: ReplayedEnd, left: readonly JournalEntry[]): ReplayedRun => ({
     ...{ end: whatIf, skipped, left },
     state: position.state,
   });
@@ -165,7 +165,7 @@ function stopped(
   { run }: Position,
   iterations: number,
   { outcome, ...at }: { readonly policy: Policy; readonly now: number; readonly outcome: Outcome },
-): WhatIf {
+): ReplayedEnd {
   return { kind: isWorthWaiting(outcome, { run, ...at }) ? 'waits' : 'ended', iterations, outcome };
 }
 

@@ -111,7 +111,7 @@ export interface MappedServers<Own> {
 }
 
 /** One server in an agent's form, or the reason why it cannot be mapped, as a clause that follows the agent's name. */
-export type Mapped<Entry> =
+export type MappedServer<Entry> =
   | { readonly kind: 'mapped'; readonly entry: Entry }
   | { readonly kind: 'unmapped'; readonly why: string };
 
@@ -119,7 +119,7 @@ export type Mapped<Entry> =
 export function mapServers<Entry>(
   servers: readonly McpServer[],
   agent: string,
-  map: (server: McpServer) => Mapped<Entry>,
+  map: (server: McpServer) => MappedServer<Entry>,
 ): MappedServers<readonly { readonly name: string; readonly entry: Entry }[]> {
   const mapped = servers.map((server) => ({ name: server.name, mapped: map(server) }));
   return {

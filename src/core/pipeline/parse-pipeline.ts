@@ -19,7 +19,7 @@ import {
 } from './reading/command-variables.ts';
 import { expandStepTexts } from './reading/expand-steps.ts';
 import { areSteps, hasSteps, looksLikeSteps, parseFileData } from './reading/file-data.ts';
-import { type WrongPart, describeSchemaIssues } from './reading/file-problems.ts';
+import { type FileProblem, describeSchemaIssues } from './reading/file-problems.ts';
 import { MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 /** Maximum length of a pipeline file; a person would not write a longer one by hand. */
@@ -180,14 +180,14 @@ function issuesOfUntyped(steps: readonly ReadableStep[]): readonly z.core.$ZodIs
 }
 
 /** Checks rules that no schema covers: unique names, markers, and at least one call of an agent. */
-function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContext): readonly WrongPart[] {
+function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContext): readonly FileProblem[] {
   const steps = read.map(({ step }) => step);
   const names = read.map(({ given }) =>
     typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string'
       ? given.name
       : null,
   );
-  const wrong: WrongPart[] = [];
+  const wrong: FileProblem[] = [];
   const note = (path: readonly PropertyKey[], message: string): void => {
     wrong.push({ path: ['steps', ...path], of: 'value', message });
   };

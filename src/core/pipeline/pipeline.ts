@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Policy } from '../policy.ts';
-import type { Aim } from '../prompt/hints.ts';
+import type { CallAim } from '../prompt/hints.ts';
 import { type ReviewHold, REVIEW_PROMPT } from './review.ts';
 
 /** The fields that every step of a pipeline has. */
@@ -103,7 +103,7 @@ export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noo
  * Returns the aim of an agent step's calls: a review, the task, or the step's own prompt, which may run once before all
  * tasks.
  */
-export function aimOfStep({ prompt, marker, review }: Pick<AgentStep, 'prompt' | 'marker' | 'review'>): Aim {
+export function aimOfStep({ prompt, marker, review }: Pick<AgentStep, 'prompt' | 'marker' | 'review'>): CallAim {
   if (review !== null) return 'review';
   if (prompt === null) return 'task';
   return marker === null ? 'step' : 'once';

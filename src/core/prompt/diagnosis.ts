@@ -5,7 +5,7 @@ import type { TaskShare } from '../lane/change.ts';
 import { describeStepResult } from '../pipeline/step-record.ts';
 import type { Task } from '../tasks/task.ts';
 import { renderMore, cutText, toOneLine } from '../text/phrase.ts';
-import type { Aim } from './hints.ts';
+import type { CallAim } from './hints.ts';
 
 /** The input of the rules: the user's prompt and its task. */
 interface PromptAndTask {
@@ -15,7 +15,7 @@ interface PromptAndTask {
   readonly standing: 'listed' | 'unlisted';
   /** Path of the lane's notebook. */
   readonly notesPath: string;
-  readonly aim: Aim;
+  readonly aim: CallAim;
 }
 
 interface Rule {

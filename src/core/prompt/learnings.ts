@@ -3,7 +3,7 @@ import { listLockCommands, type LockFile, describeLockFile } from '../feedback/c
 import type { FeedbackSubject } from '../feedback/subject.ts';
 import { issueOfId, type LaneId } from '../tasks/ids.ts';
 import { capText, capLines, toOneLine } from '../text/phrase.ts';
-import { type Aim, taskIntro } from './hints.ts';
+import { type CallAim, taskIntro } from './hints.ts';
 
 /**
  * A merge of the base branch in the work tree, with its conflicted files. Conflicted lock files have the base's content
@@ -238,7 +238,7 @@ function withLineEnd(text: string): string {
 }
 
 /** Returns the text before a task that answers people or CI. `isLaid`: the work tree contains the unfinished merge. */
-export function renderFeedbackIntro(aim: Aim, kind: FeedbackSubject['kind'], isLaid: boolean): string {
+export function renderFeedbackIntro(aim: CallAim, kind: FeedbackSubject['kind'], isLaid: boolean): string {
   if (aim === 'once' || aim === 'review') return taskIntro[aim];
   const intro = kind === 'conflict' && !isLaid ? MERGED : INTRO[kind];
   return aim === 'task' ? intro : `${taskIntro.step} For the step that does it: ${intro}`;

@@ -13,7 +13,7 @@ import {
   type Takeover,
 } from './diagnosis.ts';
 import {
-  type Aim,
+  type CallAim,
   selectClaimInstructions,
   type HintCode,
   describeHint,
@@ -42,7 +42,7 @@ import {
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
-  readonly aim: Aim;
+  readonly aim: CallAim;
   /** The user's PROMPT.md, the built-in prompt, or the prompt of a step. */
   readonly promptTemplate: string;
   /** Path of the prompt; null for the built-in one. */
@@ -168,7 +168,7 @@ const SUMMARY =
   'SUMMARY is what a reviewer reads first. A block without it is complete, but say what you assumed and left out.';
 
 /** Returns true if the summary is posted as the answer to people or CI. */
-function isAnswer(aim: Aim, { source }: Task): boolean {
+function isAnswer(aim: CallAim, { source }: Task): boolean {
   return aim !== 'once' && source.kind === 'feedback' && source.on.kind !== 'conflict';
 }
 

@@ -110,7 +110,7 @@ const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
 const READ_CHARS = 32_768;
 
 /** Published files of one kind, always shown on one line, so that they do not hide other kinds. */
-export interface LookAt {
+export interface FilesToLookAt {
   readonly kind: LookAtKind;
   /** Number of files of this kind. */
   readonly fileCount: number;
@@ -149,7 +149,7 @@ export const MAX_NAMED_FILES = 10;
 const MAX_WHAT_CHARS = 120;
 
 /** Returns what a reviewer looks at first, by kind, most serious first. */
-export function listLookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
+export function listLookAtFirst(changes: readonly ReviewedChange[]): readonly FilesToLookAt[] {
   const untested = untestedFiles(changes);
   const embedded = embeddedRepositories(changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path));
   const findings = changes.flatMap((change) =>
@@ -167,7 +167,7 @@ export function listLookAtFirst(changes: readonly ReviewedChange[]): readonly Lo
 }
 
 /** Returns the changed files outside of the folder that the run works in. */
-export function listChangesOutside(folder: Folder, paths: readonly string[]): readonly LookAt[] {
+export function listChangesOutside(folder: Folder, paths: readonly string[]): readonly FilesToLookAt[] {
   if (paths.length === 0) return [];
   const files = paths
     .map((path) => ({ path, what: `outside of ${folder}` }))
@@ -176,7 +176,10 @@ export function listChangesOutside(folder: Folder, paths: readonly string[]): re
 }
 
 /** Joins two lists. A file that both lists count but neither names is counted twice. */
-export function combineLookAt(known: readonly LookAt[], more: readonly LookAt[]): readonly LookAt[] {
+export function combineLookAt(
+  known: readonly FilesToLookAt[],
+  more: readonly FilesToLookAt[],
+): readonly FilesToLookAt[] {
   return lookAtKinds.flatMap((kind) => {
     const both = [...known, ...more].filter((one) => one.kind === kind);
     const files = [...new Map(both.flatMap((one) => one.files).map((file) => [file.path, file])).values()];
@@ -199,7 +202,7 @@ const recordedSchema = z
 /**
  * Returns the kinds, numbers and paths of a record without its descriptions, because it may come from somebody else.
  */
-export function restoreLookAt(recorded: unknown): readonly LookAt[] {
+export function restoreLookAt(recorded: unknown): readonly FilesToLookAt[] {
   return recordedSchema
     .parse(recorded)
     .map(({ kind, fileCount, files }) => ({ kind, fileCount, files: files.map(({ path }) => ({ path, what: null })) }));

@@ -74,7 +74,7 @@ function fits({ tokens, costUsd }: CallLimits, spent: Spent): boolean {
 }
 
 /** The usage of an agent call, as counted between the agent and the model. */
-export interface Bill extends Spent {
+export interface MeteredUsage extends Spent {
   readonly requests: number;
   /** The limit that ended the call; null if no limit ended it. */
   readonly exhausted: Exhausted | null;
@@ -90,7 +90,7 @@ const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'the maximum cost', t
  * Returns the analysis with the call's real usage. The agent's own report is kept only if it covers all tokens that the
  * broker counted: a killed agent reports nothing, and the report lacks the calls of programs that bypass the CLI.
  */
-export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
+export function withBilledUsage(given: Analysis, bill: MeteredUsage): Analysis {
   const analysis = withMissingPrice(given, bill);
   if (bill.requests === 0) return analysis;
   // For a model without a price only tokens are counted, so its cost is unknown.
@@ -109,7 +109,7 @@ export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
 }
 
 /** Turns a call that failed for lack of a price into a configuration problem, however its CLI reported the failure. */
-function withMissingPrice(analysis: Analysis, { requests, unpriced }: Bill): Analysis {
+function withMissingPrice(analysis: Analysis, { requests, unpriced }: MeteredUsage): Analysis {
   if (unpriced === null || (analysis.agentError === null && requests > 0)) return analysis;
   return { ...analysis, agentError: { kind: 'model', text: describeMissingPrice(unpriced) }, usageLimit: null };
 }

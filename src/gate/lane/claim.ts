@@ -29,7 +29,7 @@ import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
-import type { Released, Unavailable } from '../../ports/state.ts';
+import type { ReleaseResult, Unavailable } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 
 /** The budget of a run that waited, or the reason why it is unknown. */
@@ -197,7 +197,7 @@ export async function releaseLane(
   { store, clock, ...run }: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>,
   lane: LaneId,
   isUnused = true,
-): Promise<Released> {
+): Promise<ReleaseResult> {
   const now = clock.now();
   const updated = await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused, now }));
   return updated.kind === 'updated' || !mayStillHoldClaim(updated, lane, run.runTag)

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import type { KeptAlone, MergeBegun } from '../../ports/repository.ts';
+import type { KeepAloneResult, MergeBegun } from '../../ports/repository.ts';
 import { decodeGitName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import { restoreWorkTree, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
@@ -56,7 +56,7 @@ export async function listLockFilesLeft(work: LaneWork): Promise<readonly string
 }
 
 /** Implements `Repository.keepAlone`: keeps a tool's change of one lock file. */
-export async function keepLockFileAlone(work: LaneWork, path: string): Promise<KeptAlone> {
+export async function keepLockFileAlone(work: LaneWork, path: string): Promise<KeepAloneResult> {
   const { merge, lane, quarantine, committer, lastRead, opened } = work;
   if (merge === null || lastRead === null) throw new Error('keepAlone() before lockFilesLeft()');
   const before = lastRead.content.tree;

@@ -5,7 +5,7 @@ import type { TaskSize } from '../../core/lane/change.ts';
 import type { FileContent, TaskChanges, TaskFile } from '../../core/proof/judge.ts';
 import {
   listChangesOutside,
-  type LookAt,
+  type FilesToLookAt,
   listLookAtFirst,
   combineLookAt,
   type ReviewedChange,
@@ -177,7 +177,7 @@ export async function listFilesToLookAt(
   objects: ObjectReader,
   changes: readonly PathChange[],
   folder: Folder,
-): Promise<readonly LookAt[]> {
+): Promise<readonly FilesToLookAt[]> {
   const asked = changes.flatMap(({ oldId, newId }) => [oldId, newId]);
   const sizes = await objects.sizesOf([...new Set(asked.filter((id) => id !== null))]);
   const sized = changes.map((change) => ({

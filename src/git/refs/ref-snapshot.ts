@@ -6,7 +6,7 @@ import { isStale, isTransient } from '../../core/refusals/refusal.ts';
 import { isEarlierName, migrateSnapshot } from '../../core/snapshot/migration.ts';
 import { emptySnapshot, isSnapshotFile, type Snapshot, unreadableSnapshot } from '../../core/snapshot/snapshot.ts';
 import { isLaneId, type LaneId } from '../../core/tasks/ids.ts';
-import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } from '../../ports/state.ts';
+import type { Head, PlacedSnapshot, SnapshotPlace, SnapshotSwap, Unavailable, WriteResult } from '../../ports/state.ts';
 import { lastLinesOfError } from '../git.ts';
 import { parseRefs, extractServerWords } from '../remote/remote-answers.ts';
 import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } from './ref-network.ts';
@@ -107,7 +107,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     return { kind: 'snapshot', head: null, snapshot: migrateSnapshot(texts, now()) };
   }
 
-  async function write(swap: Swap): Promise<Written> {
+  async function write(swap: SnapshotSwap): Promise<WriteResult> {
     return network.operation(async (remote) => {
       const { commit, parent } = await commitSwap(swap);
       // The parent was fetched without its own past, so mark it as shallow.
@@ -116,7 +116,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     });
   }
 
-  function carry(swap: Swap): ReturnType<SnapshotPlace['carry']> {
+  function carry(swap: SnapshotSwap): ReturnType<SnapshotPlace['carry']> {
     return {
       ref: STATE_REF,
       expected: swap.from.head,
@@ -132,7 +132,9 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   }
 
   /** Makes the commit of a new snapshot; `parent` has no past here. */
-  async function commitSwap(swap: Swap): Promise<{ readonly commit: ObjectId; readonly parent: ObjectId | null }> {
+  async function commitSwap(
+    swap: SnapshotSwap,
+  ): Promise<{ readonly commit: ObjectId; readonly parent: ObjectId | null }> {
     const { from, snapshot, message } = swap;
     const { head } = from;
     const at = now();
@@ -163,7 +165,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   async function push(
     remote: Connection,
     { expected, commit }: { readonly expected: Head | null; readonly commit: ObjectId },
-  ): Promise<Written> {
+  ): Promise<WriteResult> {
     const lease = `--force-with-lease=${STATE_REF}:${expected ?? ''}`;
     const once = () =>
       remote.askOnce('push', ['--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${STATE_REF}`]);

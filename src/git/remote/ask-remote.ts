@@ -86,13 +86,13 @@ export function pushRefusalOf(answer: GitAnswer): Exclude<PushResult, { kind: 'p
   return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
 }
 
-export type PushingOn = Parameters<Remote['pushOn']>[0];
+export type BranchPush = Parameters<Remote['pushOn']>[0];
 
 /** Returns the reason why a push must not be tried, or null if it may be tried. */
 export async function findOutgoingProblem(
   git: Git,
   options: RemoteOptions,
-  { branch, ...commits }: Pick<PushingOn, 'branch' | 'commit' | 'since'> & { readonly theirs?: ObjectId },
+  { branch, ...commits }: Pick<BranchPush, 'branch' | 'commit' | 'since'> & { readonly theirs?: ObjectId },
 ): Promise<string | null> {
   return findBranchNameProblem(options, branch) ?? (await inspectOutgoing(git, commits, inspectionBaseOf(options)));
 }

@@ -12,7 +12,7 @@ import {
   askRemote,
   buildNetwork,
   findOutgoingProblem,
-  type PushingOn,
+  type BranchPush,
   readRemote,
   type RemoteOptions,
   pushBranchFrom,
@@ -36,7 +36,7 @@ type MergedOthers =
 async function mergeOthers(
   git: Git,
   options: RemoteOptions,
-  { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+  { branch, commit, since }: Pick<BranchPush, 'branch' | 'commit' | 'since'>,
 ): Promise<MergedOthers> {
   const { url, identity, rules, folder, signer, quarantineFolder } = options;
   if (commit !== since && signer?.isWanted === true) return { kind: 'impossible' };
@@ -94,7 +94,7 @@ async function mergeOthers(
 export async function pushMerged(
   git: Git,
   options: RemoteOptions,
-  push: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+  push: Pick<BranchPush, 'branch' | 'commit' | 'since'>,
 ): Promise<PushResult | null> {
   const made = await mergeOthers(git, options, push);
   if (made.kind === 'impossible') return null;

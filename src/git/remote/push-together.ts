@@ -4,7 +4,7 @@ import {
   askRemote,
   buildNetwork,
   findOutgoingProblem,
-  type PushingOn,
+  type BranchPush,
   pushRefusalOf,
   rejectPush,
   type RemoteOptions,
@@ -16,12 +16,12 @@ import {
  */
 export async function pushTogether(
   git: Git,
-  { options, alone }: { readonly options: RemoteOptions; readonly alone: (push: PushingOn) => Promise<PushResult> },
-  pushes: readonly PushingOn[],
+  { options, alone }: { readonly options: RemoteOptions; readonly alone: (push: BranchPush) => Promise<PushResult> },
+  pushes: readonly BranchPush[],
 ): Promise<readonly PushResult[]> {
   const [first, ...others] = pushes;
   if (first !== undefined && others.length === 0) return [await alone(first)];
-  const problems = new Map<PushingOn, string>();
+  const problems = new Map<BranchPush, string>();
   for (const push of pushes) {
     const problem = await findOutgoingProblem(git, options, push);
     if (problem !== null) problems.set(push, problem);
@@ -29,7 +29,7 @@ export async function pushTogether(
   const sound = pushes.filter((push) => !problems.has(push));
   // Do not push without refs, because git would choose some itself.
   if (sound.length === 0) return pushes.map((push) => rejectPush(problems.get(push) ?? ''));
-  const fullRefOf = ({ branch }: PushingOn): string => `refs/heads/${branch}`;
+  const fullRefOf = ({ branch }: BranchPush): string => `refs/heads/${branch}`;
   const answer = await askRemote(
     git,
     [

@@ -9,7 +9,7 @@ import {
   refusalOfSigning,
 } from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/remote.ts';
-import type { Head, Written } from '../../ports/state.ts';
+import type { Head, WriteResult } from '../../ports/state.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
@@ -19,7 +19,7 @@ import {
   findBranchNameProblem,
   buildNetwork,
   findOutgoingProblem,
-  type PushingOn,
+  type BranchPush,
   type Question,
   readBranches,
   readRemote,
@@ -43,9 +43,9 @@ import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';
 export function createRemote(options: RemoteOptions): Remote {
   const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> =>
     withPushRepository(hideToken(options), body);
-  const pushOnAll = gatherCalls((pushes: readonly PushingOn[]) =>
+  const pushOnAll = gatherCalls((pushes: readonly BranchPush[]) =>
     run(async (git) => {
-      const alone = (push: PushingOn): Promise<PushResult> => inspectAndPush(git, options, push);
+      const alone = (push: BranchPush): Promise<PushResult> => inspectAndPush(git, options, push);
       const pushed = await pushTogether(git, { options, alone }, pushes);
       return pushed.map((result) => ({ status: 'fulfilled', value: noteSigning(options, result) }));
     }),
@@ -167,7 +167,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
 
 type PushingWithState = Parameters<Remote['pushWithState']>[0];
 
-async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
+async function inspectAndPush(git: Git, options: RemoteOptions, push: BranchPush): Promise<PushResult> {
   const problem = await findOutgoingProblem(git, options, push);
   return problem === null ? pushOn(git, options, push) : rejectPush(problem);
 }
@@ -184,7 +184,7 @@ async function pushWithState(
   const problem = await findOutgoingProblem(git, options, push);
   if (problem !== null) return rejectPush(problem);
   const { along } = push;
-  const alone = async (state: Written | null): Promise<PushedWithState> => {
+  const alone = async (state: WriteResult | null): Promise<PushedWithState> => {
     const pushed = await pushOn(git, options, { ...push, mergesOthers: true });
     return pushed.kind === 'pushed' ? { ...pushed, state } : pushed;
   };
@@ -230,7 +230,7 @@ function sendBoth(
 }
 
 /** Pushes in one request, which the server refuses unless the branch is where it was left. */
-async function pushOn(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
+async function pushOn(git: Git, options: RemoteOptions, push: BranchPush): Promise<PushResult> {
   const { branch, commit, since, at, mergesOthers } = push;
   const question = { url: options.url, ref: `refs/heads/${branch}`, network: buildNetwork(options) };
   const first = await pushBranchFrom(git, question, { commit, at });

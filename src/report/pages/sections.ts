@@ -35,7 +35,7 @@ import { renderRunCost } from '../sentences/spend.ts';
 import { describeObstacles } from '../sentences/waiting.ts';
 import { formatLeftOutReason } from '../../core/review/left-out.ts';
 import { groupLeftOut } from '../../core/review/left-out-groups.ts';
-import type { LookAt } from '../../core/review/look-at.ts';
+import type { FilesToLookAt } from '../../core/review/look-at.ts';
 import { capLines, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
 import { describeGroupedIterations, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS, describeProvenTests, describeUnprovenTests } from '../sentences/look-at.ts';
@@ -255,7 +255,7 @@ export function renderLookAtSection(report: RunReport, maxNamesChars: number): s
   return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;
 }
 
-function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): string {
+function lookAtLine({ kind, fileCount, files }: FilesToLookAt, maxNamesChars: number): string {
   const names = files.map(
     ({ path, what }) => `${renderCode(path, 120)}${what === null ? '' : ` (${renderProse(what, 120)})`}`,
   );

@@ -23,9 +23,9 @@ import type {
   PlacedSnapshot,
   SnapshotPlace,
   StateUpdate,
-  Swap,
+  SnapshotSwap,
   Unavailable,
-  Written,
+  WriteResult,
 } from '../../../src/ports/state.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { IterationCommit } from '../../../src/ports/repository.ts';
@@ -315,7 +315,7 @@ export interface OneText {
     { readonly kind: 'found'; readonly head: Head; readonly text: string } | { readonly kind: 'absent' } | Unavailable
   >;
   /** Replaces the text at `expected`; null creates it. */
-  write(expected: Head | null, text: string): Promise<Written>;
+  write(expected: Head | null, text: string): Promise<WriteResult>;
   carry(expected: Head | null, text: string): StateUpdate;
 }
 
@@ -339,7 +339,7 @@ export async function openState(
     ...change,
   });
   const seen = new Map<Head | null, PlacedSnapshot>();
-  const swapOf = (head: Head | null, text: string): Swap => {
+  const swapOf = (head: Head | null, text: string): SnapshotSwap => {
     const from = seen.get(head) ?? { kind: 'snapshot', head, snapshot: emptySnapshot };
     return { from, snapshot: new Map([...from.snapshot, [TEXT_FILE, text]]), message: 'queue: a text' };
   };

@@ -16,7 +16,7 @@ import {
 } from '../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { explainStateRefusal, type RefNetworkOptions } from '../../../src/git/refs/ref-network.ts';
-import type { Written } from '../../../src/ports/state.ts';
+import type { WriteResult } from '../../../src/ports/state.ts';
 import { IS_DEEP } from '../../runs.ts';
 import {
   openState,
@@ -53,7 +53,7 @@ async function setScene(): Promise<Scene> {
   };
 }
 
-async function headAfter(writing: Promise<Written>): Promise<string> {
+async function headAfter(writing: Promise<WriteResult>): Promise<string> {
   const written = await writing;
   if (written.kind !== 'written') throw new Error(`not written: ${JSON.stringify(written)}`);
   return written.head;

@@ -10,8 +10,8 @@ import type {
   Sealed,
   SnapshotPlace,
   StateUpdate,
-  Swap,
-  Written,
+  SnapshotSwap,
+  WriteResult,
 } from '../../../src/ports/state.ts';
 import { createMemoryPlace, createShared, writeTo, type SharedSnapshot } from './snapshot-place.ts';
 
@@ -41,7 +41,7 @@ interface FakeRefs extends SnapshotPlace {
   /** True if nothing was written since. */
   isCurrent(update: StateUpdate): boolean;
   /** Plays the server's part of a push that includes the state. */
-  land(update: StateUpdate): Promise<Written>;
+  land(update: StateUpdate): Promise<WriteResult>;
 }
 
 interface FakeCache extends CopyStore {
@@ -59,7 +59,7 @@ function createRefs(): FakeRefs {
   const shared = createShared();
   const place = createMemoryPlace(shared);
   const outages: FakeRefs['outages'] = new Map();
-  const byTarget = new Map<string, Swap>();
+  const byTarget = new Map<string, SnapshotSwap>();
   const refs: FakeRefs = {
     name: 'ref',
     shared,

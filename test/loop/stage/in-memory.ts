@@ -26,7 +26,7 @@ import type {
 } from '../../../src/ports/forge.ts';
 import { parseTaskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
-import type { StateUpdate, Written } from '../../../src/ports/state.ts';
+import type { StateUpdate, WriteResult } from '../../../src/ports/state.ts';
 import type { RevertCommit } from '../../../src/core/snapshot/stored-pull.ts';
 import type {
   CommittedIteration,
@@ -536,7 +536,7 @@ export function createRemote(
   { branches, commits, trees, bundles }: Origin,
   state: {
     readonly isCurrent: (update: StateUpdate) => boolean;
-    readonly land: (update: StateUpdate) => Promise<Written>;
+    readonly land: (update: StateUpdate) => Promise<WriteResult>;
   },
 ): FakeRemote {
   const remote: FakeRemote = {

@@ -1,5 +1,5 @@
 import { emptySnapshot, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
-import type { Head, SnapshotPlace, Swap, Written } from '../../../src/ports/state.ts';
+import type { Head, SnapshotPlace, SnapshotSwap, WriteResult } from '../../../src/ports/state.ts';
 
 /** The data that all machines share: the newest snapshot, and the history of its writes. */
 export interface SharedSnapshot {
@@ -29,7 +29,7 @@ export function createMemoryPlace(shared: SharedSnapshot): SnapshotPlace {
   };
 }
 
-export function writeTo(shared: SharedSnapshot, { from, snapshot, message }: Swap): Written {
+export function writeTo(shared: SharedSnapshot, { from, snapshot, message }: SnapshotSwap): WriteResult {
   if (shared.head !== from.head) return { kind: 'conflict' };
   shared.messages.push(message);
   shared.head = `write-${String(shared.messages.length)}`;
@@ -77,7 +77,7 @@ export function withFaults(place: SnapshotPlace): FaultyPlace {
     read: (known) => ask('read', () => place.read(known)),
     write: async (swap) => {
       const fault = faults.get('write');
-      const written = await ask<Written>('write', () =>
+      const written = await ask<WriteResult>('write', () =>
         faulty.refusal === null ? place.write(swap) : Promise.resolve({ kind: 'refused', why: faulty.refusal }),
       );
       return fault === 'taken-for-conflict' && written.kind === 'written' ? { kind: 'conflict' } : written;

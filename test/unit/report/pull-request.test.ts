@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Verification } from '../../../src/core/evidence.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
-import type { LookAt } from '../../../src/core/review/look-at.ts';
+import type { FilesToLookAt } from '../../../src/core/review/look-at.ts';
 import { issueOfTask } from '../../../src/core/tasks/task.ts';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
@@ -113,7 +113,7 @@ describe('headline', () => {
 describe('body', () => {
   test('names above the tasks what a reviewer looks at first, the most important fifteen', () => {
     const files = Array.from({ length: 10 }, (_, i) => ({ path: `p${i}/AGENTS.md`, what: null }));
-    const lookAt: readonly LookAt[] = [
+    const lookAt: readonly FilesToLookAt[] = [
       {
         kind: 'void-test-script',
         fileCount: 1,
@@ -135,7 +135,7 @@ describe('body', () => {
   });
 
   test('says every kind of what to look at first, whatever the names are', () => {
-    const lookAt = lookAtKinds.map((kind): LookAt => ({
+    const lookAt = lookAtKinds.map((kind): FilesToLookAt => ({
       kind,
       fileCount: 1000,
       files: Array.from({ length: 10 }, (_, i) => ({ path: `${i}${'`'.repeat(500)}`, what: '`'.repeat(500) })),

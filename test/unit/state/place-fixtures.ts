@@ -18,10 +18,10 @@ import {
 } from '../../../src/core/snapshot/changes.ts';
 import { emptySnapshot, parseLaneIn, withRecord, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
 import type {
-  Carrier,
-  NotKept,
+  PushWithSnapshot,
+  FailedWrite,
   NotUpdated,
-  Released,
+  ReleaseResult,
   RestoredState,
   SavedState,
   SnapshotPlace,
@@ -129,10 +129,10 @@ export interface Verbs {
     document: string;
     transcript: SealedTranscript | null;
   }): Promise<SavedState>;
-  advance(copy: Omit<Advancing, 'holder'>, by?: Carrier): Promise<number | null>;
+  advance(copy: Omit<Advancing, 'holder'>, by?: PushWithSnapshot): Promise<number | null>;
   renew(lane: string): Promise<void>;
-  release(lane: string): Promise<Released>;
-  order(lane: string, given: OrderGiven): Promise<{ readonly kind: 'kept' } | NotKept>;
+  release(lane: string): Promise<ReleaseResult>;
+  order(lane: string, given: OrderGiven): Promise<{ readonly kind: 'kept' } | FailedWrite>;
   orders(lane: string): Promise<readonly string[] | string>;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
-import type { Carrier, StateUpdate, Swap, Written } from '../../../src/ports/state.ts';
+import type { PushWithSnapshot, StateUpdate, SnapshotSwap, WriteResult } from '../../../src/ports/state.ts';
 import { createMemoryPlace, createShared, writeTo } from '../../loop/stage/snapshot-place.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { copyOf, freeAt40, putRecord, recordIn, startRun } from './place-fixtures.ts';
@@ -17,7 +17,7 @@ async function claimedLane() {
   const shared = createShared();
   const elsewhere = createMemoryPlace(shared);
   await putRecord(elsewhere, freeAt40);
-  const swaps = new Map<StateUpdate, Swap>();
+  const swaps = new Map<StateUpdate, SnapshotSwap>();
   const start = (runTag: string) =>
     startRun(runTag, {
       ...createMemoryPlace(shared),
@@ -27,7 +27,7 @@ async function claimedLane() {
         return update;
       },
     });
-  const push = (update: StateUpdate): Promise<Written> => {
+  const push = (update: StateUpdate): Promise<WriteResult> => {
     const swap = swaps.get(update);
     if (swap === undefined) throw new Error('Nothing goes along.');
     return Promise.resolve(writeTo(shared, swap));
@@ -63,7 +63,7 @@ describe('a state that goes along with a push', () => {
   test('is pushed again after an order that came in between, which is kept', async () => {
     const { a, b, push, record } = await claimedLane();
     let pushes = 0;
-    const overtaken: Carrier = async (update) => {
+    const overtaken: PushWithSnapshot = async (update) => {
       pushes += 1;
       if (pushes === 1) await b.store.order('queue', pause);
       return push(update);
@@ -76,7 +76,7 @@ describe('a state that goes along with a push', () => {
   test('does not keep the branch waiting forever', async () => {
     const { a, b, push, record } = await claimedLane();
     let pushes = 0;
-    const overtaken: Carrier = async (update) => {
+    const overtaken: PushWithSnapshot = async (update) => {
       pushes += 1;
       await b.store.order('queue', { ...pause, at: noon + pushes });
       return push(update);
@@ -88,7 +88,7 @@ describe('a state that goes along with a push', () => {
 
   test('whose answer was lost is found again, and the next one goes beyond it', async () => {
     const { a, push, record } = await claimedLane();
-    const lost: Carrier = async (update) => {
+    const lost: PushWithSnapshot = async (update) => {
       await push(update);
       return { kind: 'unavailable', why: 'no answer' };
     };
@@ -104,7 +104,7 @@ describe('a state that goes along with a push', () => {
 
   test('is not tried again where it is refused for good; the save is', async () => {
     const { a, push } = await claimedLane();
-    const refused: Carrier = () => Promise.resolve({ kind: 'refused', why: 'a ruleset' });
+    const refused: PushWithSnapshot = () => Promise.resolve({ kind: 'refused', why: 'a ruleset' });
     expect(await a.store.advance(next, refused)).toBeNull();
     expect(await a.store.advance(next, push)).toBeNull();
     expect(await a.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });

@@ -31,7 +31,7 @@ export type CliEvent =
       /** Name of the error, for example `rate_limit`. */
       readonly error: string | null;
     }
-  | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
+  | { readonly kind: 'result'; readonly session: string | null; readonly result: ResultLine }
   /** MCP servers that the CLI cannot use. */
   | { readonly kind: 'servers'; readonly session: string | null; readonly failed: readonly string[] }
   /** Background tasks: `running` is their number; if it is null, `more` is the change of that number. */
@@ -69,7 +69,7 @@ export interface RateLimit {
 }
 
 /** A result line. `text` is null if it has none. */
-export interface Result {
+export interface ResultLine {
   readonly text: string | null;
   readonly failure: ClaudeFailure | null;
   readonly denials: readonly Denial[];
@@ -177,7 +177,7 @@ function parseSystem(event: JsonObject, session: string | null): CliEvent {
   }
 }
 
-function parseResult(event: JsonObject): Result {
+function parseResult(event: JsonObject): ResultLine {
   const text = asString(event['result']);
   const subtype = asString(event['subtype']);
   const failed = event['is_error'] === true || (subtype?.startsWith('error') ?? false);

@@ -3,7 +3,7 @@ import { capText } from '../../../core/text/phrase.ts';
 import { createDenial } from '../../reading/agent-event.ts';
 import { asString } from '../../reading/json-value.ts';
 import { createPendingCalls } from '../../reading/capped-bytes.ts';
-import type { CliEvent, ClaudeFailure, RateLimit, Result, ToolUse } from './cli-event.ts';
+import type { CliEvent, ClaudeFailure, RateLimit, ResultLine, ToolUse } from './cli-event.ts';
 import { classifyClaudeFailure, parseFailureText, claudeLimitOf } from './failure.ts';
 
 /**
@@ -79,7 +79,7 @@ export function createEventCollector(): EventCollector {
   let failure: ClaudeFailure | null = null;
   /** The provider's limit in force at the end. */
   let rejected: RateLimit | null = null;
-  let result: Result | null = null;
+  let result: ResultLine | null = null;
   let sessionId: string | null = null;
   let totals: Totals = { turns: null, tokens: null, outputTokens: null, costSinceLastUsd: null };
   const denials: Denial[] = [];
@@ -120,7 +120,7 @@ export function createEventCollector(): EventCollector {
     rejected = null;
   }
 
-  function finish(next: Result): void {
+  function finish(next: ResultLine): void {
     // Keep the error of the synthetic message, which says more than the result line that follows it.
     failure = next.failure && { ...next.failure, error: next.failure.error ?? failure?.error ?? null };
     if (failure === null) rejected = null;

@@ -5,7 +5,7 @@ import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schem
 import { stepKinds } from '../pipeline.ts';
 
 /** A problem at a path of the file. */
-export interface WrongPart {
+export interface FileProblem {
   readonly path: readonly PropertyKey[];
   /** The wrong part: the key or its value. */
   readonly of: 'key' | 'value';
@@ -13,8 +13,8 @@ export interface WrongPart {
 }
 
 /** Converts the issues of a schema into messages for people, one per unknown key. */
-export function describeSchemaIssues(issues: readonly z.core.$ZodIssue[], data: unknown): readonly WrongPart[] {
-  return issues.flatMap((issue): readonly WrongPart[] => {
+export function describeSchemaIssues(issues: readonly z.core.$ZodIssue[], data: unknown): readonly FileProblem[] {
+  return issues.flatMap((issue): readonly FileProblem[] => {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({
         path: [...issue.path, key],

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../../core/evidence.ts';
 import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
-import type { KeptAlone, WithheldChange } from '../../../ports/repository.ts';
+import type { KeepAloneResult, WithheldChange } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { listFilesToLookAt } from '../../inspection/review.ts';
 import { type PathChange, readCommits, type ObjectReader, writeTreeWith } from '../../objects.ts';
@@ -289,7 +289,7 @@ export async function judgeSingleFile(
     readonly before: ObjectId;
     readonly now: WorkTreeContent;
   },
-): Promise<KeptAlone> {
+): Promise<KeepAloneResult> {
   const { path, merge, tip, before, now } = judged;
   const changes = await objects.changesBetween(before, now.tree);
   if (changes.length === 0) return 'kept';

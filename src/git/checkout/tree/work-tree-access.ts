@@ -21,7 +21,7 @@ import { type BesideOptions, type BesideQuestion, findBeside, createBesidePatch 
 import {
   listIgnoredPaths,
   listNotePlaces,
-  type PutBack,
+  type RestoredTree,
   putBackWorkTree,
   readWorkTree,
   withoutNotes,
@@ -71,7 +71,7 @@ export interface WorkTreeAccess {
   /** Returns the tree without the agent's notes, which is used as evidence. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
   /** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
-  putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<PutBack>;
+  putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<RestoredTree>;
   /**
    * Leaves a plain checkout of the tip whose withheld files show up as uncommitted changes. If an agent broke the git
    * directory beyond repair, the run continues without it.

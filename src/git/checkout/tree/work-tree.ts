@@ -162,7 +162,7 @@ async function settleIndex(indexFile: string): Promise<void> {
 }
 
 /** The result of putting back the work tree. */
-export interface PutBack {
+export interface RestoredTree {
   /** All paths that differed, sorted. */
   readonly paths: readonly string[];
   /** The paths that could not be put back, as they are now. */
@@ -177,7 +177,7 @@ export async function putBackWorkTree(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top' | 'objectFormat'>,
   { wanted, tolerated }: { readonly wanted: ObjectId; readonly tolerated: readonly ToleratedChange[] },
-): Promise<PutBack> {
+): Promise<RestoredTree> {
   const found = new Set<string>();
   for (let attempt = 1; ; attempt += 1) {
     const { tree } = await readWorkTree(repository, workspace, { ...plainReading, tolerated });

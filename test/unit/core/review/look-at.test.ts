@@ -5,7 +5,7 @@ import {
   MAX_NAMED_FILES,
   combineLookAt,
   restoreLookAt,
-  type LookAt,
+  type FilesToLookAt,
   type ReviewedChange,
 } from '../../../../src/core/review/look-at.ts';
 import { isGenerated } from '../../../../src/core/review/test-files.ts';
@@ -365,7 +365,11 @@ describe('lines of a file with many uses', () => {
 
 describe('a flood', () => {
   const flood = Array.from({ length: 500 }, (_, i) => change(`test/deep/a${i}.test.js`, { after: 'it.skip(f);' }));
-  const one = (kind: LookAtKind, path: string): LookAt => ({ kind, fileCount: 1, files: [{ path, what: null }] });
+  const one = (kind: LookAtKind, path: string): FilesToLookAt => ({
+    kind,
+    fileCount: 1,
+    files: [{ path, what: null }],
+  });
 
   test.each<readonly [LookAtKind, string, Partial<ReviewedChange>]>([
     [
@@ -415,7 +419,7 @@ describe('a flood', () => {
   });
 });
 
-test.each<readonly [string, unknown, readonly LookAt[]]>([
+test.each<readonly [string, unknown, readonly FilesToLookAt[]]>([
   [
     'words of its own',
     [{ kind: 'action', fileCount: 2, files: [{ path: 'a', what: 'Trust me.' }], why: 'Trust me.' }],

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { withBilledUsage, type Bill } from '../../../../src/core/spending/meter.ts';
+import { withBilledUsage, type MeteredUsage } from '../../../../src/core/spending/meter.ts';
 import { analysis as analysisOf } from '../core-fixtures.ts';
 
 const spent = { tokens: 1_000, outputTokens: 100, costUsd: 0.5 };
-const bill: Bill = { requests: 2, ...spent, exhausted: null, refused: [], unpriced: null };
+const bill: MeteredUsage = { requests: 2, ...spent, exhausted: null, refused: [], unpriced: null };
 const billing = { kind: 'billing', text: 'Credit balance is too low' } as const;
 
-test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
+test.each<[string, Parameters<typeof analysisOf>[0], Partial<MeteredUsage>, object]>([
   [
     'no request was made',
     { tokens: 7, costUsd: 0.1 },
@@ -60,7 +60,7 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
   expect(withBilledUsage(analysisOf(analysis), { ...bill, ...change })).toMatchObject(expected);
 });
 
-test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, boolean]>([
+test.each<[string, Parameters<typeof analysisOf>[0], Partial<MeteredUsage>, boolean]>([
   ['the only request asks for it, whatever the CLI says', {}, { requests: 0 }, true],
   ['the call failed', { agentError: { kind: 'other', text: 'API Error: 400' } }, {}, true],
   ['the call continued with another model', {}, {}, false],
