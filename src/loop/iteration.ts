@@ -23,7 +23,7 @@ import { OUTSIDE_WORK_TREE } from '../core/work-tree/answers.ts';
 import { NO_TESTS } from '../core/proof/test-report.ts';
 import { countTasks, progressOf, formatTasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
-import { nameOfTask } from '../core/tasks/task.ts';
+import { isListedTask, nameOfTask } from '../core/tasks/task.ts';
 import { pickOneOfEachReason } from '../core/review/left-out.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
@@ -53,7 +53,7 @@ export async function runIteration(
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
   const finished = await deps.log.group(
-    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${formatTasksDone(done, all)} · ${nameOfTask(task)}: ${task.title}`,
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${formatTasksDone(done, all)} · ${isListedTask(task) ? `${nameOfTask(task)}: ` : ''}${task.title}`,
     async () => {
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);

@@ -1,4 +1,4 @@
-import { nameOfTask, type Task } from '../core/tasks/task.ts';
+import { isListedTask, nameOfTask, type Task } from '../core/tasks/task.ts';
 import { ANSI_SEQUENCE, breakReferences, hasSkipWords, toOneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
 
 // These functions put untrusted text (titles, agent prose, file names, command output) into Markdown as plain text, so
@@ -114,6 +114,13 @@ export function renderLink(label: string, url: string): string {
 /** Renders the name of the task, as a link if the task has a page. */
 export function renderTaskLink(task: Task): string {
   return 'url' in task.source ? renderLink(nameOfTask(task), task.source.url) : renderCode(nameOfTask(task), 80);
+}
+
+/** Renders the task's name and title; a request's title alone, because it begins with the place that is its name. */
+export function renderTaskWithTitle(task: Task): string {
+  const title = renderText(task.title, 120);
+  if (isListedTask(task)) return `${renderTaskLink(task)}: ${title}`;
+  return 'url' in task.source ? renderLink(title, task.source.url) : title;
 }
 
 /** Renders a short commit id that links to the commit. */

@@ -228,7 +228,10 @@ function describeUsage(
 
 function describeFeedback({ feedback }: ReportedLane): string {
   return renderFeedbackCounts(
-    feedback.map(({ kind, state }) => ({ item: { kind }, isOpen: state === 'open' || state === 'given-up' })),
+    feedback.map(({ kind, state }) => ({
+      item: { kind, answer: state === 'open' ? null : { kind: state } },
+      isOpen: state === 'open' || state === 'given-up',
+    })),
   );
 }
 

@@ -342,7 +342,7 @@ export function isChangeFull(
 }
 
 /** Returns a task's share in the change. */
-export function findTaskShare({ tasks }: BranchChange, id: TaskId): TaskShare {
+export function findTaskShare({ tasks }: Pick<BranchChange, 'tasks'>, id: TaskId): TaskShare {
   return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? EMPTY_SHARE;
 }
 

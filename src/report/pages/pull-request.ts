@@ -128,7 +128,8 @@ function toDo(report: WorkedReport, tests: TestState): string {
   const waiting =
     named === null
       ? [
-          ...describeStuckTasks(listAllTasks(report)),
+          // "Review and checks" below lists the requests that need a person.
+          ...describeStuckTasks(report.tasks),
           ...(report.outcome.kind === 'blocked' ? describeObstacles(report.tasks) : []),
         ]
       : [];

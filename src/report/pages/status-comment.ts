@@ -9,7 +9,7 @@ import type { Policy } from '../../core/policy.ts';
 import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
-import { joinNames, toOneLine, completeSentence } from '../../core/text/phrase.ts';
+import { capitalizeFirst, joinNames, toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { CommandAnswer } from '../../handover/intake.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { quoteAgentFailure } from '../agent-failures.ts';
@@ -18,6 +18,7 @@ import { formatCount, formatCost, formatDuration } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderTaskLink, renderText } from '../markdown.ts';
 import { type NextStep, renderSteps, createNextStep } from '../next/step.ts';
 import { renderAdvice, describeForecast } from '../forecast.ts';
+import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
@@ -87,7 +88,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   if (taskId === null)
     return [
       STATUS_MARKER,
-      seeLine(report, `the description, or the ${renderLink('log of the run', report.logUrl)}`),
+      `**${capitalizeFirst(nameOutcome(report.outcome))}**: see the description, or the ${renderLink('log of the run', report.logUrl)}.`,
       ...unsaved,
       at,
     ].join('\n\n');

@@ -23,6 +23,7 @@ import {
   renderProseLines,
   renderText,
   renderTaskLink,
+  renderTaskWithTitle,
 } from '../markdown.ts';
 import { renderIsolation } from '../sentences/isolation.ts';
 import { describeDenials, renderFindingsSection, describeIterationProblems } from '../sentences/iteration-problems.ts';
@@ -79,7 +80,7 @@ export function renderSummary(report: RunReport): string {
       {
         name: 'findings of reviews',
         rank: 3,
-        markdown: renderFindingsSection(selectWorkedReport(report)?.change ?? { reviews: [] }),
+        markdown: renderFindingsSection(selectWorkedReport(report)?.change ?? { reviews: [], tasks: {} }),
       },
       { name: 'merge order', rank: 3, markdown: renderTrainSection(selectReportSetting(report)?.train ?? null) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
@@ -182,10 +183,7 @@ function stuckSection(report: RunReport): string {
   if (stuck.length === 0) return '';
   return [
     '### Tasks that need a person',
-    ...stuck.flatMap((one) => [
-      `#### ${renderTaskLink(one.task)}: ${renderText(one.task.title, 120)}`,
-      renderStuckTask(one, report),
-    ]),
+    ...stuck.flatMap((one) => [`#### ${renderTaskWithTitle(one.task)}`, renderStuckTask(one, report)]),
   ].join('\n\n');
 }
 

@@ -54,9 +54,11 @@ export function describeObjections(report: RunReport): string {
     .join('; ');
 }
 
-type AskedKind = Pick<FeedbackRequest, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
+type AskedKind = Pick<FeedbackRequest, 'isOpen'> & {
+  readonly item: Pick<FeedbackItem, 'kind'> & { readonly answer: { readonly kind: string } | null };
+};
 
-/** Renders `2 review threads and 1 failed check are open`; empty if nothing is open. */
+/** Renders `2 review threads and 1 failed check are open, 1 needs a person`; empty if nothing is open. */
 function describeOpenRequests(asked: readonly AskedKind[]): string {
   const open = asked.filter((one) => one.isOpen);
   if (open.length === 0) return '';
@@ -66,7 +68,9 @@ function describeOpenRequests(asked: readonly AskedKind[]): string {
   });
   const last = parts.at(-1) ?? '';
   const names = parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
-  return `${names} ${open.length === 1 ? 'is' : 'are'} open`;
+  const left = open.filter(({ item }) => item.answer?.kind === 'given-up').length;
+  const needs = left === 0 ? '' : `, ${left === 1 ? '1 needs' : `${String(left)} need`} a person`;
+  return `${names} ${open.length === 1 ? 'is' : 'are'} open${needs}`;
 }
 
 const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {

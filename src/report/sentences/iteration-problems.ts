@@ -1,10 +1,11 @@
 import { AGENTS } from '../../core/agent-names.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import type { BranchChange } from '../../core/lane/change.ts';
+import { findTaskShare, type BranchChange } from '../../core/lane/change.ts';
 import { suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isHeldBy } from '../../core/pipeline/review.ts';
 import { describeStepResult } from '../../core/pipeline/step-record.ts';
+import { issueOfId, nameOfTaskId } from '../../core/tasks/ids.ts';
 import { formatMoreLine, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { quoteAgentFailure } from '../agent-failures.ts';
@@ -72,11 +73,16 @@ function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string
 }
 
 /** Renders the findings of the last reviews of a branch, each folded; empty if they found nothing. */
-export function renderFindingsSection({ reviews }: Pick<BranchChange, 'reviews'>): string {
-  return reviews.length === 0 ? '' : ['### Findings of reviews', ...reviews.map(reviewBlock)].join('\n\n');
+export function renderFindingsSection(change: Pick<BranchChange, 'reviews' | 'tasks'>): string {
+  return change.reviews.length === 0
+    ? ''
+    : ['### Findings of reviews', ...change.reviews.map((one) => reviewBlock(change, one))].join('\n\n');
 }
 
-function reviewBlock({ task, step, review }: BranchChange['reviews'][number]): string {
+function reviewBlock(
+  change: Pick<BranchChange, 'tasks'>,
+  { task, step, review }: BranchChange['reviews'][number],
+): string {
   const { agent, unreadable, findings, more, holding } = review;
   const count = unreadable === null ? formatCount(findings.length + more, 'finding') : 'its findings cannot be read';
   const held = holding === 0 ? 'held by review' : `held by review: ${formatCount(holding, 'finding')}`;
@@ -88,7 +94,8 @@ function reviewBlock({ task, step, review }: BranchChange['reviews'][number]): s
     ),
     ...formatMoreLine(more),
   ].map((line) => `- ${line}`);
-  const title = `Step ${renderCodeElement(step, 60)} (${AGENTS[agent].title}) on ${renderCodeElement(task, 60)}: ${count}`;
+  const subject = issueOfId(task) === null ? renderText(findTaskShare(change, task).title, 60) : nameOfTaskId(task);
+  const title = `Step ${renderCodeElement(step, 60)} (${AGENTS[agent].title}) on ${subject}: ${count}`;
   return `<details>\n<summary>${title}${isHeldBy(review) ? `; ${held}` : ''}</summary>\n\n${lines.join('\n')}\n\n</details>`;
 }
 

@@ -7,10 +7,8 @@ import type { RunReport } from '../../handover/report.ts';
 import {
   listAllTasks,
   listDoneTasks,
-  isPromptAlone,
   isScheduled,
   listIterations,
-  nameFirstTask,
   selectReportSetting,
   listLaneTasks,
   selectWorkedReport,
@@ -88,7 +86,6 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
 export function describeLimit(reason: RunBound | 'unverified', report: RunReport): OutcomeText {
   if (reason === 'unverified') return describeUnseenHead(report);
   const policy = selectReportSetting(report)?.policy;
-  const done = describeProgress(report);
   const limits = {
     iterations: {
       title: ['Iteration limit'],
@@ -101,12 +98,7 @@ export function describeLimit(reason: RunBound | 'unverified', report: RunReport
     cost: { title: ['Cost limit'], value: policy ? formatCost(policy.maxCostUsd) : 'its budget' },
   } as const;
   const { title, value } = limits[reason];
-  return {
-    title,
-    what: isPromptAlone(report)
-      ? `Stopped at the limit of ${value} for one run; \`${nameFirstTask(report)}\` is not done yet.`
-      : `Stopped at the limit of ${value} for one run, with ${done}.`,
-  };
+  return { title, what: `Stopped at the limit of ${value} for one run.` };
 }
 
 /** Describes a head that differs from the loop's because the server refused a file, or people have pushed commits. */
