@@ -8,7 +8,7 @@ import type { Dialect } from '../reading/agent-event.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { acpAgent } from './agent.ts';
 import { startAcpConversation, type AcpCall } from './conversation.ts';
-import { acpErrors, detailOf, nameTool } from './events/updates.ts';
+import { acpErrors, describeCallTarget, nameTool } from './events/updates.ts';
 import type { ToolCall } from './events/tool-calls.ts';
 
 /** Time in ms for an agent to exit after the end of its input. Its session is complete by then. */
@@ -124,7 +124,7 @@ function openAcpReader(
 }
 
 function unaskedError(call: ToolCall): UserError {
-  const what = toLogLine(`${nameTool(call)} ${detailOf(call) ?? ''}`.trim(), 200);
+  const what = toLogLine(`${nameTool(call)} ${describeCallTarget(call) ?? ''}`.trim(), 200);
   return new UserError(
     'configuration',
     `The agent made a call without asking that \`allowed-tools\` does not allow: ${what}. Start the agent in a mode that asks, allow the call, or set \`isolation: user\` or \`isolation: namespace\`.`,

@@ -24,7 +24,7 @@ import type { ToolCall } from './events/tool-calls.ts';
 import {
   acpErrors,
   createUpdateConverter,
-  detailOf,
+  describeCallTarget,
   createPlainFailure,
   parseProtocolFailure,
   parseStopFailure,
@@ -342,7 +342,7 @@ export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) =>
   }
 
   function report(call: ToolCall): void {
-    take({ kind: 'tool-use', id: null, tool: `without asking: ${nameTool(call)}`, command: detailOf(call) });
+    take({ kind: 'tool-use', id: null, tool: `without asking: ${nameTool(call)}`, command: describeCallTarget(call) });
     if (isolated || unasked !== null) return;
     unasked = call;
     void cancel();

@@ -12,7 +12,12 @@ export const codexAgent = {
       '@openai/codex/bin/codex.js',
     ],
   },
-  ...{ resume: true, tokens: true, cost: false, denials: false, toolRules: 'sandbox', turnLimit: false },
+  resume: true,
+  tokens: true,
+  cost: false,
+  denials: false,
+  toolRules: 'sandbox',
+  turnLimit: false,
   capsCost: false,
   isCounted: true,
   provider: {
@@ -31,7 +36,7 @@ export const codexAgent = {
   },
   hosts: HOSTS_OF_OPENAI,
   directLogin: DIRECT_LOGIN,
-  // Names command events only; the CLI does not report denials.
+  // This name finds the events of commands; the CLI does not report denials.
   tools: { shell: ['command_execution'], question: null },
   coAuthor: 'Codex <noreply@openai.com>',
   adapter: async () => (await import('./cli.ts')).codexCli,

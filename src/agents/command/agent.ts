@@ -4,7 +4,12 @@ import { type LoadableAgent, OWN_PROGRAM } from '../manifest.ts';
 export const commandAgent = {
   ...OWN_PROGRAM,
   title: 'Your command',
-  ...{ resume: false, tokens: false, cost: false, denials: false, toolRules: 'none', turnLimit: false },
+  resume: false,
+  tokens: false,
+  cost: false,
+  denials: false,
+  toolRules: 'none',
+  turnLimit: false,
   // The program reports no refused calls.
   tools: { shell: [], question: null },
   adapter: async () => (await import('./cli.ts')).commandCli,

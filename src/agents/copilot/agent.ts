@@ -9,17 +9,15 @@ export const copilotAgent = {
     // The program is the platform's binary, or the script that looks for it.
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
-  // GitHub's service chooses models by itself, and nobody counts its requests.
-  ...{
-    resume: true,
-    tokens: true,
-    cost: false,
-    denials: true,
-    toolRules: 'each',
-    turnLimit: false,
-    capsCost: false,
-    isCounted: false,
-  },
+  resume: true,
+  tokens: true,
+  cost: false,
+  denials: true,
+  toolRules: 'each',
+  turnLimit: false,
+  capsCost: false,
+  // GitHub's own service chooses models by itself, and its requests bypass the broker.
+  isCounted: false,
   provider: {
     ...NO_CLOUD_LOGIN,
     // GH_TOKEN and GITHUB_TOKEN, which the CLI would accept, are left out: a job's token does not work for Copilot, and

@@ -5,17 +5,15 @@ export const geminiAgent = {
   title: 'Gemini CLI',
   // The package has one program for all platforms.
   source: { name: '@google/gemini-cli', version: '0.61.0', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
-  // A setting could limit the turns, but Ralph controls the settings of this CLI.
-  ...{
-    resume: true,
-    tokens: true,
-    cost: false,
-    denials: true,
-    toolRules: 'each',
-    turnLimit: false,
-    capsCost: false,
-    isCounted: true,
-  },
+  resume: true,
+  tokens: true,
+  cost: false,
+  denials: true,
+  toolRules: 'each',
+  // The CLI limits turns only by a setting, and Ralph writes its settings.
+  turnLimit: false,
+  capsCost: false,
+  isCounted: true,
   provider: {
     ...NO_CLOUD_LOGIN,
     telemetryName: 'gcp.gemini',

@@ -126,7 +126,8 @@ const ABOUT_ERRORS: readonly RegExp[] = [
   /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
   // The CLI's own texts do not begin with an article or pronoun, so such a text is the agent's prose.
   /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
-  // The first sentence of such prose says what was done. A provider writes "right now" or "upgrade now", and JSON.
+  // Prose says in its first sentence what the agent did ("now returns"). A provider's error uses "now" only in phrases
+  // such as "right now" or "upgrade now".
   /^(?:[^.!?\n·{]|[.!?](?=\S)){0,300}?\b(?:(?<!\b(?:right|upgrade|credits?) )now|added|handled|retried|translated|mapped|covered|implemented|fixed)\b/i,
 ];
 

@@ -122,12 +122,12 @@ export function createUpdateConverter({
 
   function describeCall(call: ToolCall): readonly AgentEvent[] {
     const isOver = call.status === 'completed' || call.status === 'failed';
-    const isDescribed = (call.kind === 'command' ? call.command : detailOf(call)) !== null;
+    const isDescribed = (call.kind === 'command' ? call.command : describeCallTarget(call)) !== null;
     const events: AgentEvent[] = [];
     if (!shown.has(call.id) && (call.status !== 'pending' || isDescribed)) {
       if (shown.size >= MAX_SHOWN) shown.clear();
       shown.add(call.id);
-      events.push({ kind: 'tool-use', id: call.id, tool: nameTool(call), command: detailOf(call) });
+      events.push({ kind: 'tool-use', id: call.id, tool: nameTool(call), command: describeCallTarget(call) });
     }
     if (isOver) {
       shown.delete(call.id);
@@ -143,7 +143,11 @@ export function nameTool({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): stri
 }
 
 /** Returns the command, address or first path of a call, for people; null if it names none of them. */
-export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'url' | 'paths'>): string | null {
+export function describeCallTarget({
+  command,
+  url,
+  paths,
+}: Pick<AskedCall, 'command' | 'url' | 'paths'>): string | null {
   return command ?? url ?? paths[0] ?? null;
 }
 
