@@ -106,7 +106,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
       [
         'allowed-hosts',
         '',
-        'Hosts that the agent and `verify` can reach beside the package registries of this machine, for example `api.example.com` or `*.example.org:8443`, and services of the job, for example `localhost:5432`; `none` = not even the registries, `any` = every public host.',
+        'Hosts that the agent and `verify` can reach besides the package registries of this machine, for example `api.example.com` or `*.example.org:8443`, and services of the job, for example `localhost:5432`; `none` = not even the registries, `any` = every public host.',
       ],
     ],
   },

@@ -46,7 +46,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'issue-query',
         '',
-        'GitHub search whose open issues are tasks beside those with the label, for example `type:Bug milestone:2.0`. It must name authors, or what writers set.',
+        'GitHub search whose open issues are tasks in addition to those with the label, for example `type:Bug milestone:2.0`. It must name authors, or what writers set.',
       ],
       [
         'optional-sections',

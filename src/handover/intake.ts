@@ -193,8 +193,7 @@ export interface LaneIntake {
 }
 
 /**
- * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` are the
- * other lanes of the run, empty unless `intake` is work. `over` is what ended before that work; null if nothing did.
+ * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` contains the run's other lanes; it is empty unless `intake` is work. `over` is what ended before that work; null if nothing did.
  */
 export interface GateResult {
   readonly intake: Intake;

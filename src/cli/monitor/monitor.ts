@@ -152,7 +152,7 @@ async function print(
   return shown.length + unshown.length === 0 ? 'done' : 'failed';
 }
 
-/** Returns the problems of reading that the text of a picture does not contain. */
+/** Returns the reading problems that the picture's text leaves out. */
 function unshownProblems({ local, all }: Picture): readonly string[] {
   return [
     ...(local?.state?.places ?? []).flatMap((place) => (place.kind === 'branch' ? [] : [place.why])),
@@ -160,7 +160,7 @@ function unshownProblems({ local, all }: Picture): readonly string[] {
   ];
 }
 
-/** Returns the problems of reading that the text of a picture contains. */
+/** Returns the reading problems that the picture's text shows. */
 function shownProblems({ local, all, problems }: Picture): readonly string[] {
   return [...problems, ...(local?.run.kind === 'unreadable' ? [local.run.why] : []), ...(all?.problems ?? [])];
 }

@@ -11,7 +11,7 @@ interface ChangedRule {
 type Meaning =
   /** The text of the input; `note` says as a sentence what is different here, or is null. */
   | { readonly kind: 'input'; readonly text: string; readonly note: string | null }
-  /** The action does this in any case. */
+  /** The action always works this way, whatever the value. */
   | { readonly kind: 'as-always' }
   /** The setting has no effect. `note` is a sentence for people who expect an effect, or null if nobody does. */
   | { readonly kind: 'none'; readonly note: string | null }

@@ -108,7 +108,7 @@ const WAITING_FOR_ANSWER: readonly RegExp[] = [
 
 /** Matches words that make a completion claim hypothetical or limited, or that attribute it to another person. */
 const HEDGE = new RegExp(
-  // Also matches an open box and `2/10`.
+  // Also matches an open box, and a count that is not complete, such as `2/10`.
   String.raw`\?\W*$|\[[^x\]]\]|\b(\d{1,6}) ?(?:/|of|out of) ?(?!\1\b)\d|\b(?:${[
     'if|once|when|until|unless|before|after|will|would|should|could|must|make sure|ensure|so that|in order to|getting|to be|want|wants|needs?|expect(?:ed|s)?|goal|target|todo|to do',
     'unable|rarely|seldom|scarcely|instead|rather than|except|apart from|other than|besides|almost|nearly|partly|partially|mostly|most of|half|some of|part of|so far|far from|only|but|however|though|although|yet|still|remains?|pending|missing|open|fail(?:s|ed|ing|ures?)?|broken|blocked',

@@ -32,8 +32,8 @@ export interface QueueNow {
   /** Number of machines for lanes other than the queue. */
   readonly maxBeside: number;
   /**
-   * Maximum number of new lanes. Some may wait for a machine, except while other runs use machines too, or next to an
-   * urgent lane, which leaves the queue a small share.
+   * Maximum number of new lanes. It may exceed the number of machines, so that some lanes wait for one, but not while
+   * other runs use machines or one of the lanes is urgent.
    */
   readonly maxNew: number;
 }

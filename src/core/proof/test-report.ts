@@ -181,7 +181,7 @@ function readTap(line: string, at: Position): boolean {
   return true;
 }
 
-/** Returns the suites that a line with this indentation is in. */
+/** Returns the open suites that contain a line with this indentation. */
 function suitesAbove(at: Position, indent: number): readonly Suite[] {
   return at.suites.filter((suite) => suite.indent < indent);
 }

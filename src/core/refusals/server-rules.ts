@@ -236,7 +236,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     ...BRANCH_FIELDS,
     rule: 'merge-queue',
-    type: { name: 'merge_queue', kind: 'problem', does: 'refuses pushes beside the merge queue' },
+    type: { name: 'merge_queue', kind: 'problem', does: 'refuses pushes that bypass the merge queue' },
     pattern: /changes must be made through the merge queue/i,
     meaning: 'A rule of the repository allows changes to this branch only through the merge queue.',
   },

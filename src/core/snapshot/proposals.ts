@@ -95,7 +95,7 @@ interface Making {
 /** The answer to a run that wants to make the sub-issues. */
 export type MakingAnswer =
   | { readonly kind: 'begun'; readonly record: ProposalRecord }
-  /** Another run makes them. */
+  /** Another run is making the sub-issues; its hold ends at `until`. */
   | { readonly kind: 'busy'; readonly until: number }
   /** The proposal was replaced since this run read it. */
   | { readonly kind: 'replaced' };

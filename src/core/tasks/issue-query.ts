@@ -47,7 +47,7 @@ export function parseIssueQuery(given: string): IssueQuery | string {
   const all = new Set(qualifiers.map(({ token }) => token));
   const words = tokens.filter((token) => !all.has(token) && !OPERATOR.test(token) && !/^[()]$/.test(token));
   if (words.join(' ').length > MAX_WORD_CHARS)
-    return `has more than ${String(MAX_WORD_CHARS)} characters of words, beside its qualifiers`;
+    return `has more than ${String(MAX_WORD_CHARS)} characters of words besides its qualifiers`;
   const isPlain = !tokens.some((token) => /^(?:OR|NOT|[()])$/i.test(token));
   const held = qualifiers.filter(({ sign }) => isPlain && sign === '');
   const other = held.find(({ name, value }) => ['is', 'state', 'type'].includes(name) && NO_OPEN_ISSUE.includes(value));

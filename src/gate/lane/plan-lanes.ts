@@ -116,7 +116,7 @@ export async function planLanes(
   ];
   if (lanes.length > 1) return { lanes, files, waiting: chosen.waiting };
   deps.log.info(
-    `One branch in this run: ${whyAlone(chosen)}. Name files in a task to have it worked on beside others.`,
+    `One branch in this run: ${whyAlone(chosen)}. Name files in a task so that it can be worked on in parallel.`,
   );
   return alone;
 }

@@ -17,7 +17,7 @@ import { type NextStep, createNextStep, type Words } from '../next/step.ts';
 interface TaskSources {
   readonly sources: readonly string[];
   readonly label: string;
-  /** The search beside the label, as code; null if none. */
+  /** The search that finds tasks in addition to the label, as code; null if none. */
   readonly query: string | null;
 }
 

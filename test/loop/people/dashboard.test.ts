@@ -296,7 +296,7 @@ describe('a ticked box', () => {
     await next(project, editedDashboard(project));
     tick(project, person('ann'), [RESUME]);
     addIssue(project.forge, 2);
-    // It works for a while, and only its end writes the page again.
+    // The run that obeys the tick writes the page again only at its end.
     await gateOnce(project);
     const pull = project.forge.pulls[0]?.number ?? expect.fail();
     await next(project, commented('/ralph pause', { issue: pull, isPullRequest: true }));

@@ -24,7 +24,7 @@ function searched(query: string, found: readonly number[], issues: readonly numb
 }
 
 describe('an issue that a search finds', () => {
-  test('is a task beside those with the label, in the order of their numbers', async () => {
+  test('is a task in addition to those with the label, in the order of their numbers', async () => {
     const project = searched('label:bug', [1, 3], [1, 2, 3]);
     project.forge.histories.delete(2);
     on(project.forge, 1).give('label:bug', ann, BEFORE);

@@ -31,7 +31,7 @@ export interface TreeOptions {
   readonly env: NodeJS.ProcessEnv;
   /** The agent's sandbox, whose user works in the trees, or null if this process's user does. */
   readonly agentSandbox: Pick<AgentSandbox, 'folders' | 'takeBack'> | null;
-  /** Ends commands that take long. */
+  /** Aborting it ends the commands that still run. */
   readonly signal: AbortSignal;
   readonly log: Pick<Log, 'warning'>;
 }

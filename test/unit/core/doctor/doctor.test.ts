@@ -540,7 +540,7 @@ describe('what GitHub and this machine say', () => {
       withSettings({ branchRules: known([{ ...rule, type: 'merge_queue' }]) }),
       'branch-rules',
       'problem',
-      /beside the merge queue/,
+      /bypass the merge queue/,
       /Exclude/,
     ],
     [

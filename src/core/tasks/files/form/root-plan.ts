@@ -133,7 +133,7 @@ export function formatPosition({ file, line, column }: TaskProblem): string {
 
 /** A task to add to a file. */
 export interface NewTask {
-  /** One line. */
+  /** The title, on one line. */
   readonly title: string;
   /** The text of the task; empty if none. */
   readonly body: string;
