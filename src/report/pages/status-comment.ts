@@ -88,7 +88,13 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   if (taskId === null)
     return [
       STATUS_MARKER,
-      `**${capitalizeFirst(nameOutcome(report.outcome))}**: see the description, or the ${renderLink('log of the run', report.logUrl)}.`,
+      // The description has the headline, except of a failed run, which could not publish its results.
+      seeLine(
+        report.outcome.kind === 'failed'
+          ? renderHeadline(report, 'markdown')
+          : capitalizeFirst(nameOutcome(report.outcome)),
+        `the description, or the ${renderLink('log of the run', report.logUrl)}`,
+      ),
       ...unsaved,
       at,
     ].join('\n\n');
@@ -109,7 +115,11 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     // A failed run could not publish its results, so put its headline on every issue that it worked on.
     ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
-      : [pull === null || outcome.kind === 'failed' ? renderHeadlineSection(report) : seeLine(report, pull)]),
+      : [
+          pull === null || outcome.kind === 'failed'
+            ? renderHeadlineSection(report)
+            : seeLine(renderHeadline(report, 'markdown'), pull),
+        ]),
     ...describeVerifications(report),
     // A single task needs no bar, because its state is already above.
     report.tasks.length < 2
@@ -128,8 +138,8 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
 }
 
 /** Renders the end of the run, and the place with more information. */
-function seeLine(report: RunReport, place: string): string {
-  return `**${renderHeadline(report, 'markdown')}**: see ${place}.`;
+function seeLine(end: string, place: string): string {
+  return `**${end}**: see ${place}.`;
 }
 
 /** Adds an answer below the status of a status comment. `current` is null if there is no comment yet. */

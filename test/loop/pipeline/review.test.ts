@@ -98,7 +98,7 @@ describe('findings', () => {
     const run = await runOnce(projectWith([finding('low', 'high')]));
     expect(run.end).toBe('complete (plan_complete)');
     expect(pageOf(run)).toContain(
-      '<summary>Step <code>review</code> (Codex) on <code>issue-1</code>: 2 findings</summary>',
+      '<summary>Step <code>review</code> (Codex) on #1: 2 findings</summary>',
     );
     expect(pageOf(run)).toMatch(/- \*\*high\*\* `src\/a\.ts:2`: Flaw 1\.\n- \*\*low\*\* `src\/a\.ts:1`: Flaw 0\./);
   });

@@ -376,7 +376,7 @@ describe('what is published', () => {
     });
     expect(savedIn(run)).toEqual({ kind: 'not-saved', why: 'cache ✗: it does not answer, ref ✗: it does not answer' });
     expect(run.log.join('\n')).toContain(
-      'warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run on this branch starts from the state before this run, or with one probe iteration if there is none.',
+      'warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run on this branch starts from the state before this run, or with one probe iteration if no state was ever saved.',
     );
   });
 

@@ -77,7 +77,7 @@ describe('one line per iteration', () => {
 test('the log closes with outcome, numbers, places and what to do next', () => {
   expect(renderClosingBlock(report({ kind: 'limit', reason: 'iterations' })).split('\n')).toEqual([
     'Ralph: Iteration limit',
-    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ npm test passes.',
+    'Stopped at the limit of 10 iterations for one run. ✅ npm test passes.',
     'Next: Nothing to do: the next scheduled run continues from here. A higher max-iterations lets one run do more.',
     '[███░░░] 1/2 tasks done',
     '1 iteration in 10 min, $0.12, 12.3k tokens',

@@ -17,7 +17,7 @@ test('begins with the outcome and what to do next', () => {
   expect(renderSummary(report(limit)).split('\n').slice(0, 5)).toEqual([
     '## Ralph: Iteration limit',
     '',
-    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ `npm test` passes.',
+    'Stopped at the limit of 10 iterations for one run. ✅ `npm test` passes.',
     '',
     '**Next:** Nothing to do: the next scheduled run continues from here. A higher `max-iterations` lets one run do more.',
   ]);
