@@ -1,5 +1,6 @@
 import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
 import { describeRemoval } from '../../core/people/withdrawal.ts';
+import { issueOfId } from '../../core/tasks/ids.ts';
 import { completeSentence, namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { endIntake, type Intake, type RunNotes } from '../../handover/intake.ts';
@@ -45,7 +46,7 @@ export async function endPaused(
 /**
  * Returns the end of a run whose branch a person renamed, which closes its pull request on GitHub; returns null if
  * nobody renamed it. Pauses the lane until a person resumes it, because the work under the new name must not be paid
- * for again.
+ * for again. The status comment of the newest issue says so.
  */
 export async function endRenamed(
   deps: GateDeps,
@@ -60,7 +61,10 @@ export async function endRenamed(
   const by = describeRemoval(look.branch, found.renamedTo);
   // Ignore a pause that cannot be saved, because the next run detects the renaming again.
   await saveOrder(deps, request.id, { kind: 'pause', by, task: null, from: 'event' }).catch(() => null);
-  return endPaused(deps, request, { look, restored, by });
+  const end = await endPaused(deps, request, { look, restored, by });
+  const { currentTask, tasks } = restored.state;
+  const [begun = null] = [currentTask ?? '', ...Object.keys(tasks)].map(issueOfId).filter((issue) => issue !== null);
+  return { ...end, answer: { thread: begun, text: { kind: 'status', receipt: null } } };
 }
 
 /**

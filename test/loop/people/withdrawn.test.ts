@@ -124,6 +124,8 @@ describe('a call that runs for long', () => {
     branches.delete('ralph/queue');
     project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
     expect(await runOnce(project)).toMatchObject({ end, calls });
+    const comment = [...(project.forge.comments.get(1)?.values() ?? [])].join('\n');
+    if (calls === 0) expect(comment).toMatch(/renaming of branch ralph\/queue to mine[^]*`\/ralph resume`/);
   });
 
   test('whose base branch was deleted, which closes its pull request, names that branch and nobody who closed it', async () => {
