@@ -9,7 +9,7 @@ import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
 import { listTasks, type WorkRequest } from '../tasks/sources.ts';
 import { type LaneLookup, type LaneRestoration, notesOf, unreadFeedback } from './kept-lane.ts';
-import type { FoundStart } from './start.ts';
+import { type FoundStart, isBranch } from './start.ts';
 
 export type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -94,10 +94,10 @@ export function throwIfUnread({ purpose }: WorkRequest, branch: string, { checks
 
 /** Throws a UserError if the base branch does not exist: deleting it makes GitHub close its pull requests. */
 export async function throwIfBaseIsGone({ remote }: Pick<GateDeps, 'remote'>, base: string): Promise<void> {
-  if ((await remote.branches(base))[base] !== undefined) return;
+  if (await isBranch(remote, base)) return;
   throw new UserError(
     'configuration',
-    `The base branch \`${base}\` does not exist, and GitHub closes pull requests into a branch that is deleted. Set \`base-branch\` to a branch that exists, or restore this one and reopen the pull request.`,
+    `The base branch \`${base}\` does not exist, and GitHub closes pull requests into a branch that is deleted. Set \`base-branch\` to a branch that exists, which gets a pull request of its own, or restore this one and reopen the pull request.`,
   );
 }
 

@@ -145,6 +145,10 @@ describe('a call that runs for long', () => {
     });
     branches.set('develop', tip);
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    branches.delete('develop');
+    project.inputs = { ...inputs, 'base-branch': 'main' };
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+    expect(project.forge.pulls).toMatchObject([{ state: 'closed' }, { state: 'open', base: 'main' }]);
   });
 
   test('is ended if its new branch is deleted, which no other branch makes a renaming', async () => {
