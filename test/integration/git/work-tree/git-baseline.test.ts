@@ -353,6 +353,29 @@ describe('what the agent untracks and ignores leaves the branch', () => {
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
 
+  test('what it adds although git ignores it is in no commit, and is named', async () => {
+    await using scene = await setScene();
+    await seed(scene, { '.gitignore': '.env*\nbuild/\n' });
+    const { head } = await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      for (const path of ['.env.local', 'build/a.js']) {
+        await scene.write(path, 'x');
+        await scene.git('add', '--force', path);
+        await scene.git('commit', '--quiet', '-m', `Add ${path}`);
+      }
+      await scene.write('a.js', 'x');
+      await scene.git('add', 'a.js');
+      await scene.git('commit', '--quiet', '-m', 'Add a');
+      await scene.write('b.js', 'x');
+    });
+    expect(committed).toMatchObject({ withheldNow: [], newlyIgnored: ['.env.local', 'build/'] });
+    const listed = ['log', '--reverse', '--name-only', '--format=%s', `${head}..${committed.head}`];
+    expect((await scene.quarantineGit(...listed)).split('\n').filter(Boolean)).toEqual([
+      ...['Add a', 'a.js', 'Add a feature', 'b.js'],
+    ]);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
   test('an index that is gone or empty untracks nothing', async () => {
     await using scene = await setScene();
     await seed(scene, { 'kept.log': 'x', '.gitignore': '*.log\n' });
