@@ -299,7 +299,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'transient',
     rule: 'breakdown',
     pattern:
-      /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system|disk quota exceeded|api unreachable|not available at this time|unable to handle this request/i,
+      /internal (server )?(connection )?error|unable to migrate objects|unable to create temporary object|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system|disk quota exceeded|api unreachable|not available at this time|unable to handle this request/i,
     meaning: 'The git server failed during the push.',
     remedy: '',
   },

@@ -230,6 +230,8 @@ describe('each refusal is of one kind', () => {
       [],
     ]),
     ['transient', 'breakdown', 'remote: GitLab: The git server, Gitaly, is not available at this time.', []],
+    ['transient', 'breakdown', 'remote: Gitea: Internal Server Connection Error', []],
+    ['transient', 'breakdown', '[remote rejected] (unable to migrate objects to permanent storage)', []],
     ['content', 'large-file', 'error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413', []],
     ['content', 'large-file', 'remote: fatal: pack exceeds maximum allowed size (2.00 GiB)', []],
     ['branch', 'access', "remote: Not Found\nfatal: repository 'https://x/o/r.git/' not found", []],
