@@ -258,6 +258,7 @@ function toPullRequest(answer: PullAnswer): PullRequest {
     url: answer.html_url,
     state: answer.merged_at !== null ? 'merged' : answer.state === 'open' ? 'open' : 'closed',
     headSha: answer.head.sha,
+    base: answer.base.ref,
     draft: answer.draft ?? false,
     title: answer.title,
     body: answer.body ?? '',

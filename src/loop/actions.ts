@@ -79,7 +79,7 @@ export async function performAction(
       return after({ ...run, baseTests: report }, verified, { stage: 'base-verified', isBaseVerified: true });
     }
     case 'merge-repaired-base':
-      return after(run, continuing(await mergeRepairedBase(deps, work, opened)), { stage: 'base-merged' });
+      return after(run, await mergeRepairedBase(deps, work, opened), { stage: 'base-merged' });
     case 'apply-suggestions':
       return after(run, continuing(await applySuggestedChanges(deps, work)), { stage: 'suggestions-applied' });
     case 'push':

@@ -93,17 +93,30 @@ async function setAsideForbiddenMerge(
   const isAsked = work.tasks.some(({ id, obstacle }) => id === CONFLICT_TASK && obstacle === null);
   if (end !== null || outlet.kind === 'hand-over' || !isAsked) return opened;
   if (isSettled(progressOf(work.state.tasks, CONFLICT_TASK))) return opened;
-  const tried = await outlet.remote.probeMerge(work.lane.branch, { at: work.base, base }).catch(unreachableBy);
-  if (tried.kind !== 'refused') return opened;
-  const { baseBranch } = work.lane;
-  const words = deps.redact(
+  const words = await explainForbiddenMerge(deps, work, base);
+  if (words === null) return opened;
+  deps.log.warning(words);
+  const state = leaveOut(deps, work.state, { tasks: [CONFLICT_TASK], files: [], words, tree: null });
+  return { work: { ...work, state }, end: null };
+}
+
+/**
+ * Returns why the server would refuse a merge of the base, and the steps that a person can take; null if it would not,
+ * or if this job cannot ask it.
+ */
+export async function explainForbiddenMerge(
+  { outlet, redact }: PushDeps,
+  { lane: { branch, baseBranch }, head }: Work,
+  base: ObjectId,
+): Promise<string | null> {
+  if (outlet.kind === 'hand-over') return null;
+  const tried = await outlet.remote.probeMerge(branch, { at: head, base }).catch(unreachableBy);
+  if (tried.kind !== 'refused') return null;
+  return redact(
     isForSignatures(tried)
       ? `Merging ${baseBranch} would bring commits that the branch does not accept. ${explainRefusal(tried.refusal)}`
       : `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${tried.refusal.words})`,
   );
-  deps.log.warning(words);
-  const state = leaveOut(deps, work.state, { tasks: [CONFLICT_TASK], files: [], words, tree: null });
-  return { work: { ...work, state }, end: null };
 }
 
 /** Maximum number of attempts of one push; each leaves out the files that were refused before. */

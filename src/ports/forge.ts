@@ -50,6 +50,8 @@ export interface PullRequest {
   readonly url: string;
   readonly state: 'open' | 'merged' | 'closed';
   readonly headSha: string;
+  /** The branch into which it is to be merged. */
+  readonly base: string;
   readonly draft: boolean;
   readonly title: string;
   readonly body: string;

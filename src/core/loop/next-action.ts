@@ -60,14 +60,14 @@ export interface LoopFacts {
   readonly failure: Outcome | null;
 
   // The following fields are valid until the next iteration; `isHeadVerified` also ends with a merge.
-  /** The task for which people's changes were looked up before its call; null if none. */
-  readonly lookedFor: TaskId | null;
   readonly isHeadVerified: boolean;
   readonly isBaseVerified: boolean;
   /** True if the run asked for more than its reservation. */
   readonly hasAskedForMore: boolean;
 
   // The following fields are valid until the next lengthy action.
+  /** The task for which people's changes were looked up before its call; null if there is none. */
+  readonly lookedFor: TaskId | null;
   /** People's orders; null if the store has not been asked. */
   readonly orders: readonly Order[] | null;
   /** The task for which the work tree is prepared, with its unfinished merge, if any; null if none is prepared. */
@@ -94,7 +94,7 @@ export const FACTS_AFTER_ITERATION: LoopFacts = { ...FACTS_AT_START, stage: 'ite
 
 /** Drops the facts that a lengthy action made stale and adds new ones. */
 export function updateFacts(known: LoopFacts, news: Partial<LoopFacts>): LoopFacts {
-  return { ...known, orders: null, prepared: null, ending: null, ...news };
+  return { ...known, lookedFor: null, orders: null, prepared: null, ending: null, ...news };
 }
 
 export type LoopAction =

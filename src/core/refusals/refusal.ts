@@ -25,17 +25,19 @@ const MAX_FILES = 50;
  * rule `unknown`.
  */
 export function parseRefusal(text: string): Refusal {
-  const meant = withoutAddresses(text);
+  const lines = parseLines(text);
+  const named = listNamedFiles(lines);
+  const meant = withoutAddresses(lines.map(({ line, path }) => line.replace(path, () => '')).join('\n'));
   const words = flattenServerWords(text);
   // One answer may name several rules: leaving out a file does not help if the branch is refused as well.
   const broken = serverRules.filter(({ pattern }) => pattern.test(meant));
-  const named = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
-  const first = named ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
+  const known = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
+  const first = known ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
   if (first === undefined)
-    return meant === '' || SERVER_JUDGEMENT.test(meant)
-      ? { kind: 'branch', rule: UNKNOWN_RULE, files: filesIn(text), words, meaning: 'The server refused the push.' }
+    return text.trim() === '' || SERVER_JUDGEMENT.test(withoutAddresses(text))
+      ? { kind: 'branch', rule: UNKNOWN_RULE, files: named, words, meaning: 'The server refused the push.' }
       : { kind: 'transient', rule: 'interrupted', files: [], words, meaning: 'git could not finish the push.' };
-  const files = first.kind === 'content' || first === unnamedProtection ? filesIn(text) : [];
+  const files = first.kind === 'content' || first === unnamedProtection ? named : [];
   return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.remedy}`.trim() };
 }
 
@@ -142,16 +144,44 @@ const FILE_FORMS: readonly RegExp[] = [
   /^\s*(?:[-*•]\s+)?((?:[\w@.+-]+\/)+[\w@.+-]+|[\w@+-]+\.[A-Za-z]\w{0,9})\s*$/,
 ];
 
-function filesIn(text: string): readonly string[] {
+/** A line of the server's answer; `path` is empty if the line names none. */
+interface ServerLine {
+  readonly line: string;
+  readonly path: string;
+}
+
+/**
+ * Returns the lines of an answer that can be the reason for a refusal, each with the path that it names, so that words
+ * in a path are not taken for the name of a rule.
+ */
+function parseLines(text: string): readonly ServerLine[] {
   let isListed = false;
-  const paths = splitServerLines(text).flatMap((line) => {
+  return withoutRemarks(splitServerLines(text)).map((line) => {
     const begins = LIST_BEGIN.test(line);
     isListed = begins || (isListed && !LIST_END.test(line));
     const match = FILE_FORMS.map((form) => form.exec(line)?.[1]).find((path) => path !== undefined);
-    return match ?? (isListed && !begins ? line.trim() : []);
+    return { line, path: match ?? (isListed && !begins ? line.trim() : '') };
   });
-  return [...new Set(paths)].filter((path) => path !== '').slice(0, MAX_FILES);
 }
+
+function listNamedFiles(lines: readonly ServerLine[]): readonly string[] {
+  return [...new Set(lines.map(({ path }) => path))].filter((path) => path !== '').slice(0, MAX_FILES);
+}
+
+/**
+ * Removes remarks that GitHub also prints with a push that it accepts: warnings about large files, and the rules that
+ * the pusher may bypass.
+ */
+function withoutRemarks(lines: readonly string[]): readonly string[] {
+  let isBypassed = false;
+  return lines.filter((line) => {
+    const begins = /^Bypassed rule violations/.test(line);
+    isBypassed = begins || (isBypassed && /^(?:\s|- |$)/.test(line));
+    return !isBypassed && !LARGE_FILE_WARNING.test(line);
+  });
+}
+
+const LARGE_FILE_WARNING = /^warning: (?:See https?:|GH001|File .* recommended maximum file size)/;
 
 /**
  * Matches the line before the paths that break a rule about files. The paths follow one per line, in any characters.
@@ -182,7 +212,7 @@ const MEANINGLESS_LINES: readonly RegExp[] = [
 
 /** Returns the server's words on one line. */
 export function flattenServerWords(text: string): string {
-  const said = splitServerLines(text)
+  const said = withoutRemarks(splitServerLines(text))
     .filter((line) => !MEANINGLESS_LINES.some((pattern) => pattern.test(line)))
     .map((line) => flattenText(line.replaceAll(/[\u2014]{2,}/g, '')))
     .filter((line) => line !== '');

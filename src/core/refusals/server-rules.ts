@@ -32,10 +32,10 @@ const EXEMPT =
 export const RENEW_TOKEN =
   "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.";
 
-/** Returns a rule that refuses every push of this token. The words of a repository's own hook never match it. */
+/** Returns a rule that refuses every push of this token. The words of hooks, protections and rulesets never match it. */
 const createAccessRule = (words: RegExp, meaning: string, remedy: string): ServerRule => ({
   ...{ kind: 'branch', rule: 'access', meaning, remedy },
-  pattern: new RegExp(`^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?(?:${words.source})`, 'is'),
+  pattern: new RegExp(`^(?!.*(?:rate limit|abuse detection|hook declined|GH0\\d\\d)).*?(?:${words.source})`, 'is'),
 });
 
 /** Common fields of rules about a branch. */
@@ -151,7 +151,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'branch',
     rule: 'signatures',
     type: { name: 'required_signatures', kind: 'problem', does: 'refuses commits without a signature' },
-    pattern: /must have (verified|valid) signatures|commits must be signed(?![ -]?off)|unsigned commits?/i,
+    pattern: /must have (verified|valid) signatures|commits? must be signed(?![ -]?off)|unsigned commits?/i,
     meaning: 'A rule of the repository requires signed commits, and not all of these are signed.',
     remedy: `GitHub signs Ralph's own commits unless \`sign-commits\` is \`false\`, but not other people's commits that a merge of the base brings. ${EXEMPT}`,
   },
@@ -172,7 +172,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'author',
     type: { name: 'commit_author_email_pattern', kind: 'warning', does: 'may refuse the author of commits' },
     pattern:
-      /\b(commit )?author('s)? (e-?mail|name)\b.* must|author e-?mail|expected author|commit_author_email_pattern|author .* (is )?not allowed/i,
+      /\bauthor('s)? (e-?mail\b|name\b.* must)|expected author|commit_author_email_pattern|author .* (is )?not allowed/i,
     meaning: "A rule of the repository does not accept the author of Ralph's commits.",
     remedy: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
   },
@@ -245,7 +245,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'update',
     type: { name: 'update', kind: 'problem', does: 'refuses pushes' },
     pattern:
-      /cannot update this protected ref|updates? (being|is|are) restricted|branch is locked|cannot change this locked branch/i,
+      /cannot update this protected ref|updates? (being|is|are) restricted|not authorized to push to this branch|branch is locked|cannot change this locked branch/i,
     meaning: 'A rule of the repository forbids this token to update the branch.',
   },
   {
@@ -299,7 +299,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'transient',
     rule: 'breakdown',
     pattern:
-      /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system/i,
+      /internal (server )?(connection )?error|unable to migrate objects|unable to create temporary object|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system|disk quota exceeded|api unreachable|not available at this time|unable to handle this request/i,
     meaning: 'The git server failed during the push.',
     remedy: '',
   },

@@ -137,18 +137,19 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
     place: await findPlace(deps, request, { look, restored, work }),
     snapshot: kept.snapshot,
   });
-  if (place.closedBy !== null) await throwIfBaseIsGone(deps, place.lane.baseBranch);
+  const { lane } = place;
+  if (lane.start.kind === 'continue' && lane.pullRequest === null) await throwIfBaseIsGone(deps, lane.baseBranch);
   if (place.closedBy !== null && request.requested !== 'by-name')
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
   // Everything is done and merged, or was done before the first run, so there is nothing left to publish either.
-  if (place.lane.start.kind !== 'continue' && allDone) return ended(place.end(allMerged(work.state)));
+  if (lane.start.kind !== 'continue' && allDone) return ended(place.end(allMerged(work.state)));
   if (restored.claimedBy !== null) return ended(place.end(outcomeOfHeldLane(request.id, restored.claimedBy)));
   const stopped =
     stopBeforeWork({ ...work, state: place.state, hasUnpostedAnswers }, deps.config.policy, deps.clock.now()) ??
-    (await endIfTooManyPulls(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
+    (await endIfTooManyPulls(deps, { request, ...look, hasPullRequest: lane.pullRequest !== null }));
   if (stopped !== null) return ended(await endStopped(deps, request, { look, intake: place.end(stopped) }));
 
-  await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
+  await checkBeforeSpending(deps, { base: lane.baseBranch, branch, branches: look.branches });
   return admissible(deps, { look, restored, feedback, hasUnpostedAnswers, work, place });
 }
 

@@ -1,5 +1,6 @@
 import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
 import { describeRemoval } from '../../core/people/withdrawal.ts';
+import { issueOfId } from '../../core/tasks/ids.ts';
 import { completeSentence, listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { endIntake, type Intake, type RunNotes } from '../../handover/intake.ts';
@@ -8,7 +9,7 @@ import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
 import { listTasks, type WorkRequest } from '../tasks/sources.ts';
 import { type LaneLookup, type LaneRestoration, buildLaneNotes, unreadFeedback } from './kept-lane.ts';
-import type { FoundStart } from './start.ts';
+import { type FoundStart, isBranch } from './start.ts';
 
 export type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -45,7 +46,7 @@ export async function endPaused(
 /**
  * Returns the end of a run whose branch a person renamed, which closes its pull request on GitHub; returns null if
  * nobody renamed it. Pauses the lane until a person resumes it, because the work under the new name must not be paid
- * for again.
+ * for again. The status comment of the newest issue says so.
  */
 export async function endRenamed(
   deps: GateDeps,
@@ -60,7 +61,10 @@ export async function endRenamed(
   const by = describeRemoval(look.branch, found.renamedTo);
   // Ignore a pause that cannot be saved, because the next run detects the renaming again.
   await saveOrder(deps, request.id, { kind: 'pause', by, task: null, from: 'event' }).catch(() => null);
-  return endPaused(deps, request, { look, restored, by });
+  const end = await endPaused(deps, request, { look, restored, by });
+  const { currentTask, tasks } = restored.state;
+  const [begun = null] = [currentTask ?? '', ...Object.keys(tasks)].map(issueOfId).filter((issue) => issue !== null);
+  return { ...end, answer: { thread: begun, text: { kind: 'status', receipt: null } } };
 }
 
 /**
@@ -90,10 +94,10 @@ export function throwIfUnread({ purpose }: WorkRequest, branch: string, { checks
 
 /** Throws a UserError if the base branch does not exist: deleting it makes GitHub close its pull requests. */
 export async function throwIfBaseIsGone({ remote }: Pick<GateDeps, 'remote'>, base: string): Promise<void> {
-  if ((await remote.branches(base))[base] !== undefined) return;
+  if (await isBranch(remote, base)) return;
   throw new UserError(
     'configuration',
-    `The base branch \`${base}\` does not exist, and GitHub closes pull requests into a branch that is deleted. Set \`base-branch\` to a branch that exists, or restore this one and reopen the pull request.`,
+    `The base branch \`${base}\` does not exist, and GitHub closes pull requests into a branch that is deleted. Set \`base-branch\` to a branch that exists, which gets a pull request of its own, or restore this one and reopen the pull request.`,
   );
 }
 

@@ -13,7 +13,7 @@ export interface FoundStart {
   readonly workIsLost: boolean;
   /**
    * The person who refused the work by closing the lane's pull request without merging it and leaving the branch;
-   * otherwise null.
+   * otherwise null, also if its base branch is gone, because deleting that closes it as well.
    */
   readonly closedBy: string | null;
   /** The name to which a person renamed the branch, which closes its pull request, or null if nobody renamed it. */
@@ -49,14 +49,19 @@ export async function findStart(lane: {
   const merged = pullRequest?.state === 'merged';
   if (merged && pullRequest.headSha === remoteHead)
     return { ...fresh, start: { kind: 'restart', mergedHead: remoteHead }, workIsLost: false };
+  const isRefused = pullRequest?.state === 'closed' && (await isBranch(lane.remote, pullRequest.base));
   return {
     start: { kind: 'continue', remoteHead },
     pullRequest: pullRequest?.state === 'open' ? pullRequest : null,
     workIsLost: false,
-    closedBy:
-      pullRequest?.state === 'closed' ? `pull request #${String(pullRequest.number)}, closed without merging` : null,
+    closedBy: isRefused ? `pull request #${String(pullRequest.number)}, closed without merging` : null,
     renamedTo: null,
   };
+}
+
+/** Returns true if the remote has a branch of that name. */
+export async function isBranch({ branches }: Pick<Remote, 'branches'>, name: string): Promise<boolean> {
+  return (await branches(name))[name] !== undefined;
 }
 
 /** Returns the branch that has the work of one that is gone, also behind further commits; null if none but the base. */

@@ -35,6 +35,8 @@ export interface IterationContent {
   readonly now: WorkTreeContent;
   /** The paths of the work tree that are treated as unchanged. */
   readonly tolerated: readonly ToleratedChange[];
+  /** The files and folders that git ignores in the work tree; a folder ends with a slash. */
+  readonly ignored: readonly string[];
   /** The files withheld before this iteration, and the work tree that contained them (null if no file was withheld). */
   readonly withheldBefore: { readonly paths: WithheldPaths; readonly tree: ObjectId | null };
   readonly iteration: IterationCommit;
@@ -77,16 +79,10 @@ export async function commitIteration(
   content: IterationContent,
 ): Promise<MadeCommits> {
   const { git } = committer.repository;
-  const { tip, head, now, iteration, tolerated } = content;
-  const own = await withoutToleratedChanges(committer, objects, {
-    own: await ownCommits(git, objects, { tip: tip.commit, head }),
-    tip: tip.tree,
-    tolerated,
-  });
-  const objections =
-    own.kind === 'chain'
-      ? await objectionsTo(committer, objects, { tip, commits: own.commits, tolerated })
-      : noObjections;
+  const { tip, head, now, iteration } = content;
+  const commits = await ownCommits(git, objects, { tip: tip.commit, head });
+  const own = await withoutUncountedChanges(committer, objects, commits, content);
+  const objections = own.kind === 'chain' ? await objectionsTo(committer, objects, own.commits, content) : noObjections;
   const keepChain = own.kind === 'chain' && objections.size === 0;
   const base = keepChain ? await remake(committer, { tip, commits: own.commits, iteration }) : tip;
 
@@ -174,17 +170,22 @@ async function ownCommits(
     : { kind: 'tangle', commits: commits.slice(-MAX_ITERATION_COMMITS) };
 }
 
-/** Returns the commits without changes that nobody made, such as line ends that `git add` converted. */
-async function withoutToleratedChanges(
+/**
+ * Returns the commits without changes that nobody made, such as line ends that `git add` converted, and without files
+ * that the agent added although git ignores them.
+ */
+async function withoutUncountedChanges(
   { repository }: Committer,
   objects: ObjectReader,
-  { own, tip, tolerated }: { own: OwnCommits; tip: ObjectId } & Pick<IterationContent, 'tolerated'>,
+  own: OwnCommits,
+  { tip: { tree: tip }, now, tolerated, ignored }: IterationContent,
 ): Promise<OwnCommits> {
-  if (own.kind === 'tangle' || tolerated.length === 0) return own;
+  if (own.kind === 'tangle' || (tolerated.length === 0 && ignored.length === 0)) return own;
+  if (own.commits.length === 1 && own.commits[0]?.tree === now.tree) return own;
   const commits: Commit[] = [];
   for (const commit of own.commits) {
     const changes = await objects.changesBetween(tip, commit.tree);
-    const counted = excludeTolerated(changes, tolerated);
+    const counted = countedAmong(changes, { tolerated, ignored });
     const tree =
       counted.length === changes.length
         ? commit.tree
@@ -194,6 +195,15 @@ async function withoutToleratedChanges(
     commits.push({ ...commit, tree });
   }
   return { kind: 'chain', commits };
+}
+
+function countedAmong(
+  changes: readonly PathChange[],
+  { tolerated, ignored }: Pick<IterationContent, 'tolerated' | 'ignored'>,
+): readonly PathChange[] {
+  const isIgnored = (path: string): boolean =>
+    ignored.some((one) => one === path || (one.endsWith('/') && path.startsWith(one)));
+  return excludeTolerated(changes, tolerated).filter(({ path, oldId }) => oldId !== null || !isIgnored(path));
 }
 
 /**
@@ -220,7 +230,8 @@ const noObjections: ReadonlyMap<string, string> = new Map();
 async function objectionsTo(
   { repository, inspection }: Committer,
   objects: ObjectReader,
-  { tip, commits, tolerated }: Pick<IterationContent, 'tip' | 'tolerated'> & { readonly commits: readonly Commit[] },
+  commits: readonly Commit[],
+  { tip, tolerated, ignored }: IterationContent,
 ): Promise<ReadonlyMap<string, string>> {
   const [first] = commits;
   if (first === undefined) return noObjections;
@@ -231,7 +242,8 @@ async function objectionsTo(
           repository.git,
           commits.map(({ id }) => id),
         );
-  const objections = new Map(await inspection.inspect(objects, excludeTolerated(changes, tolerated), new Map()));
+  const counted = countedAmong(changes, { tolerated, ignored });
+  const objections = new Map(await inspection.inspect(objects, counted, new Map()));
   for (const { id, text } of commits) {
     const why = await inspection.inspectText(text);
     if (why) objections.set(`commit ${id.slice(0, 12)} (its text)`, why);

@@ -19,12 +19,12 @@ export async function commitLane(
   const known = lane.tip;
   // Commit what was measured, because an agent's process that still runs may move HEAD in the meantime.
   const read = work.lastRead?.tree === iteration.after.tree ? work.lastRead : await readContent(work);
-  const { head, content: now } = read;
+  const { head, content: now, ignored } = read;
   const found = await readWorkBeside(work, read, known);
   const done = await withObjects(quarantine.git, async (objects) => {
     const tip = { commit: known, tree: await tipTreeOf(opened, objects, known) };
     const withheldBefore = { paths: work.withheld, tree: work.withheldIn };
-    const content = { tip, head, now, tolerated, withheldBefore, iteration };
+    const content = { tip, head, now, tolerated, ignored, withheldBefore, iteration };
     const finished =
       merge === null
         ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }

@@ -21,7 +21,8 @@ import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import { commitMessageOf, addCommitToWork } from '../commits.ts';
 import { verifyHere } from '../verification.ts';
-import type { LoopDeps } from '../deps.ts';
+import type { LoopDeps, WorkAfterAction } from '../deps.ts';
+import { explainForbiddenMerge } from '../pushing.ts';
 import { answerWithoutCall, listRegeneratedLockFiles, regenerateLockFiles } from './lock-files.ts';
 
 /**
@@ -97,24 +98,27 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChang
 
 /**
  * Merges the base branch into a lane that began on a red base, once the base passes again, because `verify` would still
- * fail on the old base. Leaves a conflict to the task that resolves conflicts.
+ * fail on the old base. Leaves a conflict to the task that resolves conflicts. A merge that the server would refuse
+ * ends the run.
  */
-export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
+export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<WorkAfterAction> {
   const { repository, log, context } = deps;
   const { lane, state, tasks } = work;
-  if (state.redBase?.stage !== 'repaired') return work;
+  if (state.redBase?.stage !== 'repaired') return { work, end: null };
   const repaired: Work = { ...work, state: { ...state, redBase: null } };
-  if (opened.fork === opened.base) return repaired;
-  if (tasks.some(({ id }) => id === CONFLICT_TASK)) return work;
+  if (opened.fork === opened.base) return { work: repaired, end: null };
+  if (tasks.some(({ id }) => id === CONFLICT_TASK)) return { work, end: null };
+  const forbidden = await explainForbiddenMerge(deps, work, opened.base);
+  if (forbidden !== null) return { work, end: { kind: 'failed', reason: 'configuration', message: forbidden } };
   const before = await repository.snapshot();
   const begun = await repository.beginMerge();
-  if (begun.kind === 'up-to-date') return repaired;
+  if (begun.kind === 'up-to-date') return { work: repaired, end: null };
   if (begun.conflicts.length > 0 || begun.lockFiles.length > 0) {
     await repository.abandonMerge();
     log.warning(
       `${lane.baseBranch} passes verify again, but cannot be merged into ${lane.branch} without conflicts. Resolve them on the pull request, or wait for the next run, which does.`,
     );
-    return work;
+    return { work, end: null };
   }
   const committed = await repository.commit({
     before,
@@ -123,9 +127,9 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
     trailers: { 'Ralph-Run': context.runId, 'Ralph-Task': CONFLICT_TASK },
   });
   const merged = addCommitToWork(work, committed);
-  if (committed.merge !== 'made') return merged;
+  if (committed.merge !== 'made') return { work: merged, end: null };
   log.info(`merged ${lane.baseBranch}, where verify passes again (${committed.head.slice(0, 7)})`);
-  return { ...merged, state: repaired.state };
+  return { work: { ...merged, state: repaired.state }, end: null };
 }
 
 /**

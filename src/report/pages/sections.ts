@@ -283,11 +283,15 @@ function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
 /** Maximum number of characters of names and reasons in a section; further files are only counted. */
 const MAX_LEFT_OUT_CHARS = 2_500;
 
-/** Lists the agent's claims that the evidence overruled, over all runs. */
-export function renderOverruledSection({ change: { overruled, overruledMore } }: WorkedReport): string {
-  const lines = describeGroupedIterations(overruled.map(parseOverruled)).map(
-    (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`,
-  );
+/** Lists the agent's claims that the evidence overruled, over all runs, without the names of files that are left out. */
+export function renderOverruledSection({ change: { leftOut, overruled, overruledMore } }: WorkedReport): string {
+  const claims = overruled
+    .map(parseOverruled)
+    .map(({ iteration, text }) => ({
+      iteration,
+      text: leftOut.length === 0 ? text : text.replace(/(?<= are not in the branch): [^]*$/, '.'),
+    }));
+  const lines = describeGroupedIterations(claims).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
   const shown = lines.slice(-MAX_CLAIMS);
   return renderList('Claims overruled', [...shown, ...formatMoreLine(lines.length - shown.length + overruledMore)]);
 }

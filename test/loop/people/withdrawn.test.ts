@@ -124,6 +124,8 @@ describe('a call that runs for long', () => {
     branches.delete('ralph/queue');
     project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
     expect(await runOnce(project)).toMatchObject({ end, calls });
+    const comment = [...(project.forge.comments.get(1)?.values() ?? [])].join('\n');
+    if (calls === 0) expect(comment).toMatch(/renaming of branch ralph\/queue to mine[^]*`\/ralph resume`/);
   });
 
   test('whose base branch was deleted, which closes its pull request, names that branch and nobody who closed it', async () => {
@@ -143,6 +145,10 @@ describe('a call that runs for long', () => {
     });
     branches.set('develop', tip);
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    branches.delete('develop');
+    project.inputs = { ...inputs, 'base-branch': 'main' };
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+    expect(project.forge.pulls).toMatchObject([{ state: 'closed' }, { state: 'open', base: 'main' }]);
   });
 
   test('is ended if its new branch is deleted, which no other branch makes a renaming', async () => {

@@ -328,7 +328,11 @@ describe('body', () => {
         { path: '.github/y.yml', why: 'it is protected' },
       ],
       leftOutMore: 4,
-      overruled: Array.from({ length: 20 }, (_, i) => `Iteration ${i + 1}: claim ${i}`),
+      overruled: Array.from({ length: 20 }, (_, i) =>
+        i === 18
+          ? 'Iteration 19: It claimed finished work, but changed files that must not be published and are not in the branch: a.env.'
+          : `Iteration ${i + 1}: claim ${i}`,
+      ),
       overruledMore: 2,
     };
     const body = shown(bodyOf(report(complete, { change, withheld: [] })));
@@ -338,7 +342,7 @@ describe('body', () => {
       '### Left out\n\n- `.github/x.yml`, `.github/y.yml`: each is protected\n- `a.env`: it holds a key\n- … and 4 more',
     );
     expect(body).toContain('### Claims overruled\n\n- Iteration 2: claim 1\n');
-    expect(body).toContain('- Iteration 20: claim 19\n- … and 3 more');
+    expect(body).toContain('published and are not in the branch.\n- Iteration 20: claim 19\n- … and 3 more');
     expect(shown(bodyOf(report(complete, { withheld: change.leftOut })))).not.toContain('x.yml');
   });
 

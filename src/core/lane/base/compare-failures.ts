@@ -162,7 +162,9 @@ export function countSameFailures(
  */
 export function withFixedFailures(base: RedBase | null, verification: Verification): RedBase | null {
   const left = verification.kind === 'failed' ? verification.leftOfBase : undefined;
-  return base === null || left === undefined ? base : { ...base, failures: left };
+  if (base === null || left === undefined) return base;
+  const { failures, fixed = [] } = base;
+  return { ...base, failures: left, fixed: [...fixed, ...failures.filter((failure) => !left.includes(failure))] };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { reconsiderBase, type VerificationSubject } from '../verification.ts';
 import type { LaneState } from '../state/state.ts';
+import { withAllFailures } from './red-base.ts';
 
 /**
  * Returns the state of a lane that begins on a base on which `verify` fails, as another lane has found: no call is
@@ -13,5 +14,5 @@ export function withKnownRedBase(
   const other = others.find(({ redBase }) => redBase?.stage === 'tried' && redBase.commands === now.subject.commands);
   if (other === undefined) return state;
   const { redBase, baseVerification } = reconsiderBase(other, { ...now, verifies: true });
-  return { ...state, redBase, baseVerification };
+  return { ...state, redBase: redBase === null ? null : withAllFailures(redBase), baseVerification };
 }

@@ -21,10 +21,12 @@ export const redBaseSchema = z.object({
   commands: z.string().max(64),
   command: z.string().max(200),
   /**
-   * The failures of the base: the ends of the names of failing tests or, if a reporter names none, fingerprints of the
-   * output.
+   * The failures of the base that the lane still has: the ends of the names of failing tests or, if a reporter names
+   * none, fingerprints of the output.
    */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
+  /** The failures of the base that the lane's iterations have fixed; absent if there are none. */
+  fixed: z.array(z.string().max(64)).max(MAX_FAILURES).optional(),
   /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_FAILURE_TEXT_CHARS),
 });
@@ -32,11 +34,17 @@ export const redBaseSchema = z.object({
 /** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
+/** Returns the base as a lane without any fixes finds it. */
+export function withAllFailures({ fixed = [], ...base }: RedBase): RedBase {
+  return { ...base, failures: [...base.failures, ...fixed] };
+}
+
 /**
  * Returns true if people who know of the second red base know of the first one: it is the same commit, or has no other
  * failures. A branch may remember a base that was fixed long ago.
  */
 export function isSameRedBase(base: RedBase, known: RedBase): boolean {
-  const hasNoOther = base.failures.length > 0 && base.failures.every((failure) => known.failures.includes(failure));
+  const { failures } = withAllFailures(known);
+  const hasNoOther = base.failures.length > 0 && base.failures.every((failure) => failures.includes(failure));
   return base.commands === known.commands && (base.commit === known.commit || hasNoOther);
 }

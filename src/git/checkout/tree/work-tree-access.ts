@@ -18,6 +18,7 @@ import type { PrivateRepository } from '../private-repository.ts';
 import { readHead, setHeadAndIndex, type Workspace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import { type BesideOptions, type BesideQuestion, findBeside, createBesidePatch } from './differences/beside.ts';
+import { dropUntracked } from './untracked.ts';
 import {
   listIgnoredPaths,
   listNotePlaces,
@@ -142,6 +143,8 @@ interface LocalAccessOptions {
 export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
   const { workspace, folder, own, exchange, restore, besideWith } = options;
   const beside = { ...besideWith, workspace };
+  /** True if our index still has files that the agent has untracked. */
+  let untracks = false;
 
   /**
    * Returns the agent's HEAD once its commits are here, or null if they cannot be read and only the content is used.
@@ -154,13 +157,16 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
 
   async function readOnce(tip: ObjectId, tolerated: readonly ToleratedChange[], wanted: ReadPart): Promise<ReadTree> {
     const taken = takenHead(tip);
-    const reading = { tolerated, tracked: await readTreeId(own.git, tip), taken };
-    const [head, content, found] = await Promise.all([
+    const agentIndex = join(workspace.gitFolder, 'index');
+    const reading = { tolerated, tracked: await readTreeId(own.git, tip), agentIndex, taken };
+    const [head, { trackedAndIgnored, ...content }, found] = await Promise.all([
       taken,
       readWorkTree(own, workspace, reading),
       findBeside(beside, tolerated).catch(() => []),
     ]);
-    return { head, ...content, beside: found, ignored: wanted === 'all' ? await listIgnoredPaths(own) : [] };
+    const tree = await dropUntracked(own, content.tree, { agentIndex, trackedAndIgnored, head, tip });
+    untracks = tree !== content.tree;
+    return { head, ...content, tree, beside: found, ignored: wanted === 'all' ? await listIgnoredPaths(own) : [] };
   }
 
   /**
@@ -203,7 +209,8 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
     async leavePlainCheckout({ branch, tip, has, hasIndex }) {
       exchange.know(tip);
       await own.withIndex('copy', async (indexFile) => {
-        if (!hasIndex) await own.git.text(['read-tree', '-m', '-i', tip], { variables: { GIT_INDEX_FILE: indexFile } });
+        if (!hasIndex || untracks)
+          await own.git.text(['read-tree', '-m', '-i', tip], { variables: { GIT_INDEX_FILE: indexFile } });
         try {
           await exchange.give({ head: tip, has });
           await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });

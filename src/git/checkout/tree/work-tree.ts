@@ -13,6 +13,7 @@ import { removeTree } from '../../remove-tree.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { isLoopState, listNoteGlobs } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
+import { hasFewerEntries } from './untracked.ts';
 import { toleratedChangesOf, revertToleratedChanges, type ToleratedChange } from './differences/tolerated-changes.ts';
 
 /** Content of the work tree. `substitutes` are paths that are in the tree under a substitute for their own content. */
@@ -33,12 +34,14 @@ interface ReadingOptions {
    * If it is null, every file that was read before is kept.
    */
   readonly tracked: ObjectId | null;
+  /** The agent's own index, in which it may have untracked ignored files; null if nobody else has an index. */
+  readonly agentIndex: string | null;
   /** Resolves when objects that need not be written again are here; files are read only afterwards. */
   readonly taken: Promise<unknown> | null;
 }
 
 /** Reads the work tree as it is, and keeps every file that was read before. */
-export const plainReading: ReadingOptions = { tolerated: [], tracked: null, taken: null };
+export const plainReading: ReadingOptions = { tolerated: [], tracked: null, agentIndex: null, taken: null };
 
 /**
  * Records the work tree as a tree object: tracked and untracked files, without ignored ones and the loop's own state.
@@ -47,8 +50,8 @@ export const plainReading: ReadingOptions = { tolerated: [], tracked: null, take
 export async function readWorkTree(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top' | 'objectFormat'>,
-  { tolerated, tracked, taken }: ReadingOptions,
-): Promise<TreeContent> {
+  { tolerated, tracked, agentIndex, taken }: ReadingOptions,
+): Promise<TreeContent & { readonly trackedAndIgnored: readonly string[] }> {
   await repository.seal();
   // One call looks at every file once: changed (C), removed (R; also listed as C) and untracked ones (?).
   const listed = await repository.git.names([
@@ -83,7 +86,11 @@ export async function readWorkTree(
   }
   const known = paths.length === 0 ? await knownTree(repository) : null;
   let tree = known ?? (await repository.git.text(['write-tree']));
-  if (tracked !== null && tree !== tracked && (await dropIgnored(repository, tracked)))
+  const isToList = tracked !== null && (tree !== tracked || (await hasFewerEntries(agentIndex, repository.indexFile)));
+  const ignored = isToList
+    ? await repository.git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard'])
+    : [];
+  if (tracked !== null && ignored.length > 0 && (await dropIgnored(repository, ignored, tracked)))
     tree = await repository.git.text(['write-tree']);
   if (repositories.length > 0) {
     // Replace the entry of a repository: it would look like an absent submodule, and once its .git is gone, git would
@@ -98,7 +105,8 @@ export async function readWorkTree(
   const substitutes = new Map(
     [...entries, ...named].flatMap((entry) => ('substitute' in entry ? [[entry.path, entry.substitute] as const] : [])),
   );
-  return { tree: await revertToleratedChanges(repository, tree, tolerated), substitutes };
+  const reverted = await revertToleratedChanges(repository, tree, tolerated);
+  return { tree: reverted, substitutes, trackedAndIgnored: ignored };
 }
 
 /** Returns the lines of the index at these paths and below them. */
@@ -133,10 +141,12 @@ async function digestOf(file: string): Promise<string | null> {
 
 const TAKE_LINES = ['update-index', '-z', '--add', '--replace', '--index-info'] as const;
 
-/** Removes from the index files that git now ignores and `tracked` lacks. Returns false if none. */
-async function dropIgnored({ git }: PrivateRepository, tracked: ObjectId): Promise<boolean> {
-  const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard']);
-  if (ignored.length === 0) return false;
+/** Removes from the index those of the ignored files that `tracked` lacks. Returns false if none. */
+async function dropIgnored(
+  { git }: PrivateRepository,
+  ignored: readonly string[],
+  tracked: ObjectId,
+): Promise<boolean> {
   const isTracked = new Set(await git.names(['ls-tree', '-r', '-z', '--full-tree', '--name-only', tracked]));
   const dropped = ignored.filter((path) => !isTracked.has(path));
   if (dropped.length === 0) return false;

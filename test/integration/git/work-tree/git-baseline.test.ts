@@ -326,6 +326,71 @@ describe('what git ignores now is not there', () => {
   });
 });
 
+describe('what the agent untracks and ignores leaves the branch', () => {
+  test.each([
+    ['by its index', false],
+    ['by a commit', true],
+  ])('%s', async (_, isCommitted) => {
+    await using scene = await setScene();
+    await seed(scene, { 'gen.txt': '1', 'node_modules/a/i.js': 'x', 'kept.log': 'x', '.gitignore': '*.log\n' });
+    const { head } = await openFresh(scene);
+    const untrack = async (): Promise<void> => {
+      await scene.write('.gitignore', '*.log\ngen.txt\nnode_modules/\n');
+      await scene.git('rm', '-r', '--quiet', '--cached', 'gen.txt', 'node_modules');
+      if (isCommitted) await scene.git('commit', '--quiet', '-am', 'Untrack');
+    };
+    const { change, committed } = await iterate(scene, untrack);
+    const gone = ['gen.txt', 'node_modules/a/i.js'];
+    expect(change.files).toEqual(['.gitignore', ...gone]);
+    expect(committed).toMatchObject({ withheldNow: [], publishedPaths: ['.gitignore', ...gone] });
+    expect(await scene.quarantineGit('rev-list', '--count', `${head}..${committed.head}`)).toBe('1');
+    expect(await scene.read('gen.txt')).toBe('1');
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    const next = await iterate(scene, () => scene.write('gen.txt', '2'));
+    expect([next.change.files, next.committed.commit]).toEqual([[], null]);
+    const alone = await iterate(scene, () => scene.git('rm', '--quiet', '--cached', 'kept.log'));
+    expect([alone.change.files, alone.committed.publishedPaths]).toEqual([['kept.log'], ['kept.log']]);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('what it adds although git ignores it is in no commit, and is named', async () => {
+    await using scene = await setScene();
+    await seed(scene, { '.gitignore': '.env*\nbuild/\n' });
+    const { head } = await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      for (const path of ['.env.local', 'build/a.js']) {
+        await scene.write(path, 'x');
+        await scene.git('add', '--force', path);
+        await scene.git('commit', '--quiet', '-m', `Add ${path}`);
+      }
+      await scene.write('a.js', 'x');
+      await scene.git('add', 'a.js');
+      await scene.git('commit', '--quiet', '-m', 'Add a');
+      await scene.write('b.js', 'x');
+    });
+    expect(committed).toMatchObject({ withheldNow: [], newlyIgnored: ['.env.local', 'build/'] });
+    const listed = ['log', '--reverse', '--name-only', '--format=%s', `${head}..${committed.head}`];
+    expect((await scene.quarantineGit(...listed)).split('\n').filter(Boolean)).toEqual([
+      ...['Add a', 'a.js', 'Add a feature', 'b.js'],
+    ]);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('an index that is gone or empty untracks nothing', async () => {
+    await using scene = await setScene();
+    await seed(scene, { 'kept.log': 'x', '.gitignore': '*.log\n' });
+    await openFresh(scene);
+    const index = join(scene.folder, '.git', 'index');
+    for (const lose of [() => rm(index), () => scene.git('read-tree', '--empty'), () => writeFile(index, 'DIRC')]) {
+      const { committed } = await iterate(scene, async () => {
+        await scene.write('a.txt', String(Math.random()));
+        await lose();
+      });
+      expect(committed.publishedPaths).toEqual(['a.txt']);
+    }
+  });
+});
+
 test('an agent that checks out the base branch takes nothing of the lane away, unless it moves the branch itself', async () => {
   await using scene = await setScene();
   await openFresh(scene);

@@ -352,13 +352,13 @@ test.each<[string, Change, object]>([
   expect(actionIn(situation)).toMatchObject(expected);
 });
 
-test('an action that takes time makes old what people ordered, how the work tree lies, and an end that stood', () => {
+test('an action that takes time makes old what people ordered and did, how the work tree lies, and an end that stood', () => {
   const known: LoopFacts = {
     ...{ ...FACTS_AT_START, ...asked, isHeadVerified: true, hasAskedForMore: true },
     prepared: { task: 'issue-1', merge: null },
     ending: { outcome: limit, decidedAt: noon, cancelled: false },
   };
-  const old = { orders: null, prepared: null, ending: null };
+  const old = { lookedFor: null, orders: null, prepared: null, ending: null };
   expect(updateFacts(known, { stage: 'merged' })).toEqual({ ...known, ...old, stage: 'merged' });
 });
 

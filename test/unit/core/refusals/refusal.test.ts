@@ -46,6 +46,12 @@ const ruleset = (...lines: readonly string[]): string =>
     ...lines.map((line) => `remote: ${line}`),
   ].join('\n');
 
+const LARGE_FILE_WARNING = [
+  'remote: warning: See https://gh.io/lfs for more information.',
+  "remote: warning: File big.bin is 60.00 MB; this is larger than GitHub's recommended maximum file size of 50.00 MB",
+  'remote: warning: GH001: Large files detected. You may want to try Git Large File Storage - https://git-lfs.github.com.',
+].join('\n');
+
 describe('each refusal is of one kind', () => {
   test.each<[RefusalKind, string, string, readonly string[]]>([
     ['content', 'secret', pushProtection(['src/api/github.ts:34']), ['src/api/github.ts']],
@@ -112,6 +118,32 @@ describe('each refusal is of one kind', () => {
       [],
     ],
     ['content', 'lfs', 'remote: error: GH008: Your push referenced at least 1 unknown Git LFS object:', []],
+    // Words in the name of a file are no rule.
+    ...['read-only.ts', 'case-insensitive.ts', 'commit_message_pattern.json', 'required status checks.md'].map(
+      (file): [RefusalKind, string, string, readonly string[]] => [
+        'content',
+        'secret',
+        pushProtection([`src/${file}:3`]),
+        [`src/${file}`],
+      ],
+    ),
+    // GitHub warns of large files in every push, whatever it refuses.
+    [
+      'content',
+      'large-file',
+      `${LARGE_FILE_WARNING}\nremote: error: File b.zip is 301.74 MB; this exceeds GitHub's file size limit of 100.00 MB\nremote: error: GH001: Large files detected.`,
+      ['b.zip'],
+    ],
+    ['content', 'secret', `${LARGE_FILE_WARNING}\n${pushProtection(['a.ts:1'])}`, ['a.ts']],
+    ['stale', 'moved', `[remote rejected] (failed to update ref)\n${LARGE_FILE_WARNING}`, []],
+    ['transient', 'breakdown', `[remote rejected] (Internal Server Error)\n${LARGE_FILE_WARNING}`, []],
+    // GitHub names the rules that the pusher may bypass.
+    [
+      'stale',
+      'moved',
+      '[remote rejected] (failed to update ref)\nremote: Bypassed rule violations for refs/heads/ralph/queue:\nremote: \nremote: - Changes must be made through a pull request.\nremote: ',
+      [],
+    ],
     ['branch', 'creation', ruleset('- Cannot create ref due to creations being restricted.'), []],
     ['branch', 'update', ruleset('- Cannot update this protected ref.'), []],
     ['branch', 'deletion', ruleset('- Cannot delete this branch'), []],
@@ -130,6 +162,14 @@ describe('each refusal is of one kind', () => {
     ['branch', 'linear-history', ruleset('- This branch must not contain merge commits.', '  Found 1 violation:'), []],
     ['branch', 'author', ruleset('- Commit author email must match a given regex pattern: @corp.com$'), []],
     ['branch', 'author', ruleset('- Author email must end with @corp.com'), []],
+    ['branch', 'author', "remote: GitLab: Author's email 'a@b.c' does not follow the pattern '@corp'", []],
+    ['branch', 'signatures', 'remote: GitLab: Commit must be signed with a GPG key', []],
+    [
+      'branch',
+      'update',
+      "[remote rejected] (protected branch hook declined)\nremote: error: GH006: Protected branch update failed for refs/heads/x.\nremote: error: You're not authorized to push to this branch.",
+      [],
+    ],
     ['branch', 'committer', ruleset('- Committer email must match a given regex pattern: @corp'), []],
     ['branch', 'message', ruleset('- Commit message must match a given regex pattern: ^feat'), []],
     ['branch', 'private-email', 'remote: error: GH007: Your push would publish a private email address.', []],
@@ -189,6 +229,9 @@ describe('each refusal is of one kind', () => {
       words,
       [],
     ]),
+    ['transient', 'breakdown', 'remote: GitLab: The git server, Gitaly, is not available at this time.', []],
+    ['transient', 'breakdown', 'remote: Gitea: Internal Server Connection Error', []],
+    ['transient', 'breakdown', '[remote rejected] (unable to migrate objects to permanent storage)', []],
     ['content', 'large-file', 'error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413', []],
     ['content', 'large-file', 'remote: fatal: pack exceeds maximum allowed size (2.00 GiB)', []],
     ['branch', 'access', "remote: Not Found\nfatal: repository 'https://x/o/r.git/' not found", []],

@@ -5,8 +5,10 @@ import {
   failsAsBase,
   recordBaseVerification,
   redBaseOf,
+  withFixedFailures,
 } from '../../../../../src/core/lane/base/compare-failures.ts';
-import type { RedBase } from '../../../../../src/core/lane/base/red-base.ts';
+import { withKnownRedBase } from '../../../../../src/core/lane/base/known-base.ts';
+import { isSameRedBase, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
 import { type Verification, verificationSchema } from '../../../../../src/core/evidence.ts';
 import { NO_TESTS, parseTestReport } from '../../../../../src/core/proof/test-report.ts';
 import { createInitialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
@@ -215,6 +217,22 @@ describe('what becomes of a red base', () => {
       { verification, report: none },
     );
     expect(state.redBase?.stage).toBe(stage);
+  });
+
+  test('what one branch fixed is still red for the others', () => {
+    const at = [subject, { verification: failed('✖ adds\n✖ subs'), report: none }] as const;
+    const { redBase: found } = recordBaseVerification(fresh, ...at);
+    const verification = compareWithBase(found, failed('✖ subs'), none);
+    const ofFirst = { ...fresh, redBase: withFixedFailures(found, verification) };
+    expect(ofFirst.redBase?.failures).toHaveLength(1);
+    const now = { asked: true, subject, at: 2 };
+    const ofSecond = withKnownRedBase(fresh, [stopForRedBase(ofFirst)], now);
+    expect(ofSecond.redBase?.failures.toSorted()).toEqual(found?.failures);
+    expect(ofSecond.redBase).not.toHaveProperty('fixed');
+    expect(compareWithBase(ofSecond.redBase, failed('✖ adds\n✖ subs'), none)).toMatchObject({ newlyRed: [] });
+    expect(isSameRedBase({ ...redBase('✖ adds\n✖ subs'), commit: 'beef' }, ofFirst.redBase ?? expect.fail())).toBe(
+      true,
+    );
   });
 
   test('a check that was cut short says nothing', () => {
