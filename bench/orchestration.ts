@@ -196,6 +196,7 @@ async function loopOn(
           dashboard: null,
           queue: null,
           reverts: [],
+          before: null,
           forecast: null,
         },
       });

@@ -142,6 +142,7 @@ function intakeOf(
       dashboard: null,
       queue: null,
       reverts: [],
+      before: null,
       forecast: null,
     },
   };

@@ -137,6 +137,8 @@ export interface RunNotes {
   readonly reverts: readonly RevertCommit[];
   /** Similar tasks and advice for an issue that was requested by name and not yet begun; null in any other case. */
   readonly forecast: Forecast | null;
+  /** What the run did about its event before this work or end, as sentences, or null if it did nothing else. */
+  readonly before: string | null;
 }
 
 /** The dashboard at one moment. `edits` is the number of its versions, and `content` is a hash of the newest one. */
@@ -180,7 +182,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
 export function createRunNotes(restored: string, known: Partial<RunNotes> = {}): RunNotes {
   return {
     ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },
-    ...{ checks: null, held: null, train: null, dashboard: null, queue: null, ...known },
+    ...{ checks: null, held: null, train: null, dashboard: null, queue: null, before: null, ...known },
   };
 }
 

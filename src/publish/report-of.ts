@@ -49,7 +49,8 @@ export function reportOfWork(
     ...settingOfRun(frame, work.lane.id, {
       warnings: [...work.notes.warnings, ...work.warnings, ...describeUnfinishedCalls(used.unfinished)],
       found: work.notes.found,
-      // A record of an earlier version lacks this field, so it may be missing.
+      // A record of an earlier version lacks these fields, so they may be missing.
+      before: work.notes.before ?? null,
       train: work.notes.train ?? null,
     }),
     ...laneFactsOf(frame, work),

@@ -18,7 +18,7 @@ export function createGateReport(
   end: {
     readonly outcome: Outcome;
     readonly lane: LaneId;
-    readonly notes: Pick<ReportSetting, 'warnings' | 'found' | 'train'>;
+    readonly notes: Pick<ReportSetting, 'warnings' | 'found' | 'before' | 'train'>;
     readonly startedAt: number;
   },
 ): ReportAtGate {
@@ -31,7 +31,7 @@ export function createGateReport(
 export function settingOfRun(
   { config }: ReportFrame,
   lane: string,
-  { warnings, found, train }: Pick<ReportSetting, 'warnings' | 'found' | 'train'>,
+  { warnings, found, before, train }: Pick<ReportSetting, 'warnings' | 'found' | 'before' | 'train'>,
 ): ReportSetting {
   return {
     policy: config.policy,
@@ -42,6 +42,7 @@ export function settingOfRun(
     verifyCommands: config.verify,
     warnings,
     found,
+    before,
     train,
     testOnlyPercent: config.testOnlyPercent,
     answersReviews: config.answers.reviews,

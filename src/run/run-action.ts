@@ -33,7 +33,12 @@ function reportOfDismissed(deps: ActionDeps, recording: Recording): RunReport | 
   const outcome = dismiss(meaning, deps.log);
   recording.tryToRecord('ended');
   const frame = { config, context, redact, now: clock.now() };
-  return createGateReport(frame, { outcome, lane: QUEUE, notes: { warnings: [], found: [], train: null }, startedAt });
+  return createGateReport(frame, {
+    outcome,
+    lane: QUEUE,
+    notes: { warnings: [], found: [], before: null, train: null },
+    startedAt,
+  });
 }
 
 /** Returns the meaning of the event, or null if it is unreadable, which the stages report. */

@@ -172,7 +172,7 @@ describe("texts of the record are not shown as Ralph's own:", () => {
       () => ({
         isolation: {
           ...{ level: 'namespace', network: 'limited', allowedHosts: 1, keyHidden: true, processesLeft: 0 },
-          ...{ why: LIE, probe: { checks: 30, failed: [LIE] }, refused: { [LIE]: 1, 'a.example:443': 1 } },
+          ...{ why: LIE, caches: LIE, probe: { checks: 30, failed: [LIE] }, refused: { [LIE]: 1, 'a.example:443': 1 } },
         },
       }),
     ],
@@ -192,7 +192,7 @@ describe("texts of the record are not shown as Ralph's own:", () => {
 test("the record's statement about isolation is marked as such; one of an earlier version has none", async () => {
   const isolation: Work['isolation'] = {
     ...{ level: 'none', why: null, network: 'open', allowedHosts: 0, keyHidden: false, processesLeft: 0 },
-    ...{ probe: null, refused: { 'a.example:443': 1 } },
+    ...{ probe: null, refused: { 'a.example:443': 1 }, caches: null },
   };
   expect((await killed(() => ({ isolation }))).post?.report).toMatchObject({
     isolation: { facts: isolation, from: 'record' },

@@ -26,7 +26,7 @@ const handed = {
 
 test('facts of isolation that are too many for a parcel are cut, and the run is taken', () => {
   const isolation: IsolationFacts = {
-    ...{ level: 'namespace', network: 'limited', allowedHosts: 4, keyHidden: true, processesLeft: 0 },
+    ...{ level: 'namespace', network: 'limited', allowedHosts: 4, keyHidden: true, processesLeft: 0, caches: null },
     why: 'x'.repeat(2_000),
     probe: { checks: 200, failed: Array.from({ length: 200 }, (_, at) => `check ${String(at)}`) },
     refused: Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`host-${String(at)}:443`, at])),

@@ -8,9 +8,10 @@ const MAX_TEXT_CHARS = 2_000;
 /** Texts with which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
-    String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
-    String.raw`\bquota[ _](?:exceeded|reached)\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno quota\b`,
-    String.raw`\bexhausted your (?:daily quota|quota|capacity)\b`,
+    String.raw`\b(?:hit|reached|exceeded|exhausted|used up) (?:a|its|your|the|this) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
+    String.raw`\bquota[ _](?:exceeded|reached)\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno (?:quota|remaining (?:\w+ ){0,2}(?:requests|credits))\b`,
+    String.raw`\bexhausted your capacity\b|\bused (?:up |all )(?:of )?your (?:[\w.'’-]+ ){0,4}(?:usage|credits|requests|quota|allowance)\b`,
+    String.raw`\b(?:budget|free tier) (?:[\w.'’-]+ ){0,4}has been (?:reached|exceeded|exhausted)\b|\bExceededBudget\b|\bFreeTierOnly\b`,
     String.raw`\busage (?:is|has been|was) exhausted\b|\bspend(?:ing)? (?:cap|limit) (?:has been |was |is )?(?:reached|exceeded)\b`,
     String.raw`\busage_limit_(?:reached|exceeded)\b|\b(?:usage limit|(?:free|plan|api|token|model) usage) (?:has been |was )?(?:reached|exceeded)\b`,
     String.raw`\b(?:daily|weekly|monthly|five-hour|5-hour|session|key) (?:[\w-]+ ){0,2}limit (?:has been |was )?(?:reached|exceeded)\b`,
@@ -20,7 +21,10 @@ const LIMIT = new RegExp(
 
 /** Limits that only a person can lift. Waiting does not help, even if the text names a time. */
 const BY_PERSON =
-  /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno quota\b|\bupgrade\b|\bpurchase\b|\btotal limit\b/i;
+  /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno (?:quota|remaining)\b|\bupgrade\b|\bpurchase\b|\btotal limit\b|budget\b|\bfree[ ]?tier/i;
+
+/** Limits that end by themselves, even if the text advises people to pay. */
+const BY_ITSELF = /\btry again later\b|\bwait for\b|\b(?:daily|weekly)\b|\bper[ -](?:day|week)\b|\bfree usage\b/i;
 
 /** Statuses with which a limit is reported; others have their own meaning, regardless of the text. */
 const LIMIT_STATUSES: readonly (number | null)[] = [null, 400, 402, 403, 429];
@@ -38,15 +42,15 @@ const BEYOND_CAPACITY: readonly ErrorForm[] = [
 const SHARED: readonly ErrorForm[] = [
   [
     'rate-limit',
-    /\brate.?limit(?:s|ed)?\b|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
+    /\brate.?limit(?:s|ed)?\b|\btoo many (?:requests|tokens)\b|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
   ],
   [
     'auth',
-    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\bapi key (?:is |has been |was )?(?:not valid|expired|disabled|revoked|deleted)\b|\bAPI_KEY_INVALID\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b/i,
+    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\bapi key (?:is |has been |was )?(?:not valid|expired|disabled|revoked|deleted)\b|\bAPI_KEY_INVALID\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b|\bnot authorized to use\b|\bdenied by policy\b/i,
   ],
   [
     'billing',
-    /\binsufficient (?:credits?|balance|funds)\b|\b(?:credit|account) balance is too low\b|\bout of credits\b|\bbilling (?:hard )?limit\b|\bpayment required\b|\bbilling to be enabled\b|\bArrearage\b|\baccount is in good standing\b/i,
+    /\binsufficient (?:credits?|balance|funds)\b|\b(?:credit|account) balance is too low\b|\bout of (?:\w+ )?credits\b|\bcredits (?:are|have been) (?:depleted|exhausted|used up)\b|\b(?:trial|subscription|plan) (?:has (?:ended|expired)|does not include)\b|\bbilling (?:hard )?limit\b|\bpayment required\b|\bbilling to be enabled\b|\bArrearage\b|\baccount is in good standing\b|\baccount (?:is|has been) suspended\b|\bno payment method\b|\brequires more credits\b/i,
   ],
   [
     'prompt-too-long',
@@ -97,8 +101,8 @@ export function findResetTime({ text, at }: AgentFailure, now: number): string |
   return parseResetTime(text, Math.max(now, at ?? now));
 }
 
-function isByPerson({ text }: AgentFailure, resumeAt: string | null): boolean {
-  return resumeAt === null && BY_PERSON.test(text) && !/\btry again later\b|\bwait for\b/i.test(text);
+function isByPerson({ text, status }: AgentFailure, resumeAt: string | null): boolean {
+  return resumeAt === null && (status === 402 || BY_PERSON.test(text)) && !BY_ITSELF.test(text);
 }
 
 function reportsLimit({ text, status }: AgentFailure): boolean {

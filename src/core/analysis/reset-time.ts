@@ -15,15 +15,16 @@ const UNITS: readonly (readonly [RegExp, number])[] = [
   [/^(?:h|hrs?|hours?)$/i, HOUR_MS],
   [/^(?:d|days?)$/i, DAY_MS],
   [/^(?:w|weeks?)$/i, 7 * DAY_MS],
+  [/^months?$/i, 30 * DAY_MS],
 ];
 
-const UNIT = String.raw`(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)`;
+const UNIT = String.raw`(?:months?|milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)`;
 
 /** Matches a duration of one or more parts, with or without blanks: `14h32m10s`. */
 const PARTS = String.raw`\d{1,9}(?:\.\d{1,9})?\s?${UNIT}(?:(?:,? and |, ?| ?)\d{1,9}(?:\.\d{1,9})?\s?${UNIT})*(?![a-z])`;
 
 const SPAN = new RegExp(
-  String.raw`${ANNOUNCES}[^\n\d]{0,40}?(?:\b(?:in|after|for|about|another)\b ?)?(?:about |approximately |~ ?)?(${PARTS})`,
+  String.raw`(?:${ANNOUNCES}(?!(?: wait)? time:)|\b(?:resets?_in|quotaResetDelay)\b)[^\n\d]{0,40}?(?:\b(?:in|after|for|about|another)\b ?)?(?:about |approximately |~ ?)?(${PARTS})`,
   'i',
 );
 
@@ -36,7 +37,7 @@ const NUMBER_WORDS = ['two', 'three', 'four', 'five', 'six', 'seven', 'eight', '
 
 /** Matches a number of units in words such as `an hour` or `three days`. */
 const ONE = new RegExp(
-  String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:(an?|one)|(${NUMBER_WORDS.join('|')})) (minute|hour|day|week)s?\b`,
+  String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:(an?|one)|(${NUMBER_WORDS.join('|')})) (minute|hour|day|week|month)s?\b`,
   'i',
 );
 
@@ -60,30 +61,36 @@ const YEAR_10000 = 253_402_300_800_000;
 /** Matches `5pm`, `5:30 pm`, `17:30`, `noon`, `midnight`. */
 const CLOCK = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?(?<half>[ap]\.?m\b\.?)?(?![\w:])|(?<word>noon|midnight)\b)`;
 
-/** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `tomorrow`. */
-const DATE = String.raw`(?:(?:(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?|(?<tomorrow>tomorrow))`;
+/** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `today`, `tomorrow`. */
+const DATE = String.raw`(?:(?<daysOn>today|tonight|tomorrow)|(?:(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?)`;
 
 const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s?(?<shortZone>(?:UTC|GMT)\s?[+-]\d{1,2}(?::?\d{2})?(?!\d)|[+-]\d{2}:?\d{2}|UTC|GMT|Z|[ECMP][SD]?T|CES?T|BST|IST|JST|AE[SD]?T|SGT|KST|(?:Pacific|Eastern|Central|Mountain)(?: (?:Standard |Daylight )?Time)?)\b)?`;
 
 const RESET = new RegExp(
-  String.raw`${ANNOUNCES}(?:[ -](?:at|on|by|until|after|time(?: is)?:?))*["']?:? ?["']?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
+  String.raw`${ANNOUNCES}(?:[ -](?:at|on|by|until|after|daily|every(?: day)?|time(?: is)?:?))*["']?:? ?["']?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
+  'i',
+);
+
+/** Matches the date behind a time: `5pm (UTC) on Dec 3`, `9am Monday`. */
+const THEN_DATE = new RegExp(
+  String.raw`^,?(?: on)? (?=${MONTH}\b|\d{1,2}(?:st|nd|rd|th)? ${MONTH}\b|(?:this |next )?(?:${WEEKDAYS.join('|')})|tomorrow)${DATE}`,
   'i',
 );
 
 /** Matches a day or weekday without a time, which begins at its midnight. */
 const RESET_DAY = new RegExp(
-  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after))*:? (?:(?<month>${MONTH})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?:the )?(?<firstDay>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?<thenMonth>${MONTH})\b\.?(?:,? (?<thenYear>\d{4})\b)?|(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|(?<tomorrow>tomorrow)\b)${ZONE}`,
+  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after))*:? (?:(?<month>${MONTH})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?:the )?(?<firstDay>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?<thenMonth>${MONTH})\b\.?(?:,? (?<thenYear>\d{4})\b)?|(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|(?<daysOn>tomorrow)\b)${ZONE}`,
   'i',
 );
 
 /** Matches `2026-12-01 at 00:00 UTC`, `2026-11-27T09:00:00Z`, `2026-12-01`. */
 const RESET_ISO = new RegExp(
-  String.raw`(?:${ANNOUNCES}|\b(?:next_?)?resets?_?(?:at|time|date)\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?(?:\s?\(([^()]{1,64})\))?)?`,
+  String.raw`(?:${ANNOUNCES}|\b(?:next_?|quota)?resets?_?(?:at|time(?:stamp)?|date)\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?(?:\s?\(([^()]{1,64})\))?)?`,
   'i',
 );
 
 /** Matches a provider's field in seconds, or in ms if the number is too large for seconds. */
-const RESET_EPOCH = /["']?\b(?:next_)?resets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
+const RESET_EPOCH = /["']?\b(?:next_)?resets?(?:[_ ]?at|_?time(?:stamp)?)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
 
 /** The time zones that providers name with a word. */
 const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
@@ -145,7 +152,7 @@ function clockReset(text: string, now: number): number | null {
   const reset = parseReset(text);
   const zone = reset && zoneNamed(reset.zone);
   if (!reset || !zone) return null;
-  const today = wallClock(zone, now);
+  const today = wallDay(zone, now);
   return (
     daysOf(reset, today)
       .flatMap((day) => instantsOf(zone, Date.UTC(day.year, day.month, day.day, reset.hour, reset.minute)))
@@ -167,9 +174,11 @@ interface Reset {
 }
 
 function parseReset(text: string): Reset | null {
-  const found = RESET.exec(text)?.groups;
-  const isWhole = found !== undefined && (found['half'] ?? found['minute'] ?? found['word']) !== undefined;
-  const groups = isWhole ? found : RESET_DAY.exec(text)?.groups;
+  const found = RESET.exec(text);
+  const isWhole =
+    found?.groups !== undefined &&
+    (found.groups['half'] ?? found.groups['minute'] ?? found.groups['word']) !== undefined;
+  const groups = isWhole ? withDate(found, text) : RESET_DAY.exec(text)?.groups;
   if (groups === undefined) return null;
   const hour = isWhole ? hourIn(groups) : 0;
   const minute = Number(groups['minute'] ?? 0);
@@ -182,14 +191,22 @@ function parseReset(text: string): Reset | null {
     year: year === undefined ? null : Number(year),
     day: month === null ? null : { month, day: Number(groups['day'] ?? groups['firstDay']) },
     weekday: weekday === undefined || month !== null ? null : WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()),
-    daysOn: groups['tomorrow'] === undefined ? null : 1,
+    daysOn: groups['daysOn'] === undefined ? null : groups['daysOn'].toLowerCase() === 'tomorrow' ? 1 : 0,
     hour,
     minute,
     zone: groups['zone'] ?? groups['shortZone'] ?? 'UTC',
   };
 }
 
-function hourIn(groups: Readonly<Record<string, string | undefined>>): number | null {
+/** Returns the groups of a time, with those of a date that follows it. */
+function withDate(time: RegExpExecArray, text: string): Groups {
+  const date = THEN_DATE.exec(text.slice(time.index + time[0].length))?.groups ?? {};
+  return { ...time.groups, ...Object.fromEntries(Object.entries(date).filter(([, value]) => value !== undefined)) };
+}
+
+type Groups = Readonly<Record<string, string | undefined>>;
+
+function hourIn(groups: Groups): number | null {
   if (groups['word'] !== undefined) return groups['word'].toLowerCase() === 'noon' ? 12 : 0;
   return hourOf(Number(groups['hour']), groups['half']?.replaceAll('.', '').toLowerCase());
 }
@@ -226,12 +243,29 @@ interface WallDay {
   readonly day: number;
 }
 
-type Zone = Intl.DateTimeFormat;
+/** Returns the wall time of an instant, both in ms; a wall time is given as if it were UTC. */
+type Zone = (instant: number) => number;
 
 function zoneNamed(name: string): Zone | null {
+  const known = ZONE_WORDS.find(([word]) => word.test(name.trim()))?.[1] ?? name.trim();
+  // Compute offsets here, because `Intl` knows none before Node.js 22.
+  const offset = parseOffset(known);
+  if (offset !== null) return (instant) => instant + offset;
+  const format = formatIn(known);
+  return format && ((instant) => wallTime(format, instant));
+}
+
+/** Returns an offset such as `UTC+2`, `GMT+05:30` or `+0200` in ms; null for any other name. */
+function parseOffset(name: string): number | null {
+  const [, sign, hours = '', minutes = '00'] = /^(?:UTC|GMT)?\s?([+−-])(\d{1,2})(?::?([0-5]\d))?$/i.exec(name) ?? [];
+  if (sign === undefined || Number(hours) > 14) return null;
+  return (Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS) * (sign === '+' ? 1 : -1);
+}
+
+function formatIn(timeZone: string): Intl.DateTimeFormat | null {
   try {
     return new Intl.DateTimeFormat('en-US', {
-      timeZone: ZONE_WORDS.find(([word]) => word.test(name.trim()))?.[1] ?? offsetNamed(name) ?? name.trim(),
+      timeZone,
       hourCycle: 'h23',
       year: 'numeric',
       month: 'numeric',
@@ -245,17 +279,15 @@ function zoneNamed(name: string): Zone | null {
   }
 }
 
-/** Returns an offset such as `UTC+2`, `GMT+05:30` or `+0200` in the form `+02:00`; null for any other name. */
-function offsetNamed(name: string): string | null {
-  const [, sign, hours, minutes = '00'] = /^\s*(?:UTC|GMT)?\s?([+-])(\d{1,2})(?::?(\d{2}))?\s*$/i.exec(name) ?? [];
-  return sign === undefined || hours === undefined ? null : `${sign}${hours.padStart(2, '0')}:${minutes}`;
+function wallTime(format: Intl.DateTimeFormat, instant: number): number {
+  const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
+  const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+  return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
 }
 
-function wallClock(zone: Zone, instant: number): WallDay & { readonly asUtc: number } {
-  const parts = new Map(zone.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
-  const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
-  const day = { year: part('year'), month: part('month') - 1, day: part('day') };
-  return { ...day, asUtc: Date.UTC(day.year, day.month, day.day, part('hour'), part('minute'), part('second')) };
+function wallDay(zone: Zone, instant: number): WallDay {
+  const wall = new Date(zone(instant));
+  return { year: wall.getUTCFullYear(), month: wall.getUTCMonth(), day: wall.getUTCDate() };
 }
 
 /**
@@ -263,7 +295,7 @@ function wallClock(zone: Zone, instant: number): WallDay & { readonly asUtc: num
  * were set back over that time. A wall time that clocks skip is shifted by the skipped interval.
  */
 function instantsOf(zone: Zone, wall: number): readonly number[] {
-  const offsetAt = (instant: number): number => wallClock(zone, instant).asUtc - Math.floor(instant / 1000) * 1000;
+  const offsetAt = (instant: number): number => zone(instant) - instant;
   const before = wall - offsetAt(wall - DAY_MS);
   const after = wall - offsetAt(wall + DAY_MS);
   const shown = [...new Set([before, after])].filter((instant) => instant + offsetAt(instant) === wall);

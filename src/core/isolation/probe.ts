@@ -37,6 +37,8 @@ export const isolationFacts = z.strictObject({
   keyHidden: z.boolean(),
   /** Number of processes left after the last call; null if they were not counted. */
   processesLeft: count.nullable(),
+  /** A warning about steps of the job that store files of the agent in a cache, as sentences; null if none does. */
+  caches: z.string().max(500).nullable().default(null),
 });
 
 /** The type of `isolationFacts`. */

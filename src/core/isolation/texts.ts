@@ -11,11 +11,12 @@ const MAX_WHY_CHARS = 500;
 
 /** Cuts the facts to the size of a parcel and keeps the refused hosts with the most requests. */
 export function cutFacts(facts: IsolationFacts): IsolationFacts {
-  const { why, probe, refused } = facts;
+  const { why, caches, probe, refused } = facts;
   const names = sumCounts(Object.entries(refused).map(([host, times]) => [cutText(host, MAX_NAME_CHARS), times]));
   return {
     ...facts,
     why: why === null ? null : cutText(why, MAX_WHY_CHARS),
+    caches: caches === null ? null : cutText(caches, MAX_WHY_CHARS),
     probe:
       probe === null
         ? null
@@ -26,10 +27,11 @@ export function cutFacts(facts: IsolationFacts): IsolationFacts {
 
 /** Applies a change to every text in the facts, including keys. */
 export function changeFactTexts(facts: IsolationFacts, change: (text: string) => string): IsolationFacts {
-  const { why, probe, refused } = facts;
+  const { why, caches, probe, refused } = facts;
   return {
     ...facts,
     why: why === null ? null : change(why),
+    caches: caches === null ? null : change(caches),
     probe: probe === null ? null : { ...probe, failed: probe.failed.map(change) },
     refused: Object.fromEntries(sumCounts(Object.entries(refused).map(([host, times]) => [change(host), times]))),
   };
@@ -46,6 +48,7 @@ export function restoreRecordedFacts(recorded: unknown): IsolationFacts | null {
   return {
     ...parsed.data,
     why: null,
+    caches: null,
     probe: probe === null ? null : { ...probe, failed: probe.failed.map(knownCheckName) },
     refused: Object.fromEntries(Object.entries(refused).filter(([host]) => isRefusedName(host))),
   };

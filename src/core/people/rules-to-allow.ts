@@ -1,6 +1,17 @@
+import { AGENT_NAMES, AGENTS } from '../agent-names.ts';
 import type { Denial } from '../analysis/analysis.ts';
 
-export const QUESTION_TOOL = 'AskUserQuestion';
+const TOOLS = AGENT_NAMES.map((name) => AGENTS[name].tools);
+
+/** The tools with which the agents run commands, and those with which they ask people. */
+const SHELL_TOOLS: ReadonlySet<string> = new Set(TOOLS.flatMap(({ shell }) => shell));
+const QUESTION_TOOLS: ReadonlySet<string> = new Set(TOOLS.flatMap(({ question }) => question ?? []));
+
+/** Matches the agents' own names of tools that a rule names differently. */
+const OWN_NAMES: readonly (readonly [RegExp, string])[] = [
+  [/^(?:edit|create|delete|move|write)(?:_file)?$/, 'Edit'],
+  [/^(?:web_?)?fetch$/, 'WebFetch'],
+];
 
 /** Shells, wrappers and shell keywords: a rule for one of these would allow any command, or none. */
 const SHELLS = new Set([
@@ -32,24 +43,55 @@ const WITH_VALUE =
  * allow them, as for a question or a shell.
  */
 export function suggestRulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
-  if (tool === QUESTION_TOOL) return [];
-  if (command === null) return /^[\w-]{1,60}$/.test(tool) && !allowed.includes(tool) ? [tool] : [];
-  if (tool !== 'Bash') return [];
-  return [...new Set(splitCommand(command).flatMap((part) => ruleForPart(part, allowed) ?? []))];
+  if (isQuestion({ tool })) return [];
+  if (command === null) {
+    const rule = OWN_NAMES.find(([name]) => name.test(tool))?.[1] ?? tool;
+    return /^(?:[A-Z]|mcp__)[\w-]{1,60}$/.test(rule) && !allowed.includes(rule) ? [rule] : [];
+  }
+  if (!SHELL_TOOLS.has(tool)) return [];
+  const parts = splitCommand(command);
+  // The output of a command names the program, which no rule can.
+  if (parts.some((part) => part.startsWith(SUBSTITUTED))) return [];
+  return [...new Set(parts.flatMap((part) => ruleForPart(part, allowed) ?? []))];
 }
 
+/** Returns true if the agent was denied a question to a person. */
+export function isQuestion({ tool }: Pick<Denial, 'tool'>): boolean {
+  return QUESTION_TOOLS.has(tool);
+}
+
+/** Matches an innermost substitution, whose commands run as well; text in single quotes is none. */
+const SUBSTITUTION = /'[^']*'|\$\(\([^()]*\)\)|(?:\$|[<>])\(([^()]*)\)|(?<!\\)`([^`]*)`/g;
+
+/** Maximum depth of substitutions. */
+const MAX_DEPTH = 4;
+
+/** The text that stands for a substitution. It is no word of a rule. */
+const SUBSTITUTED = '$_';
+
 /**
- * Splits a command into its parts. Quotes keep their content together; other shell syntax is ignored, because the
- * result is only advice for a person.
+ * Splits a command into its parts, with those of its substitutions last. Quotes keep their content together; other
+ * shell syntax is ignored, because the result is only advice for a person.
  */
 function splitCommand(command: string): readonly string[] {
-  const text = command.slice(0, 2_000).replaceAll(HERE_DOCUMENT, '$1');
-  const parts = text.match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|[^;|\n&'"])+/g) ?? [];
+  const inner: string[] = [];
+  let text = command.slice(0, 2_000).replaceAll(HERE_DOCUMENT, '$1');
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1)
+    text = text.replaceAll(SUBSTITUTION, (whole, ofDollar?: string, ofTick?: string) => {
+      if (whole.startsWith("'")) return whole;
+      inner.push(ofDollar ?? ofTick ?? '');
+      return SUBSTITUTED;
+    });
+  return [text, ...inner].flatMap(splitSimpleCommand);
+}
+
+function splitSimpleCommand(text: string): readonly string[] {
+  const parts = text.match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<=[<>])&|&(?=>)|[^;|\n&'"])+/g) ?? [];
   return parts.map((part) =>
     part
       .trim()
       .replace(/^(?:[({!]\s*|(?:then|do|else|if|while|until|time)\s+)+/, '')
-      .replace(/^(?:\w+=[^\s(`]*\s+)+(?=\S)/, '')
+      .replace(/^(?:\w+=(?:'[^']*'|"[^"]*"|[^\s(`'"])*\s+)+(?=\S)/, '')
       .replace(WRAPPED, '')
       .replace(/[\s)}]+$/, ''),
   );

@@ -72,8 +72,7 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
     // New items may be above or below the old one, so its place is counted from both ends.
     const atItsPlace = before.length > after.length ? [] : [after[at], after.at(at - before.length)];
     const successor = [...strangers].find(
-      (stranger) =>
-        isSuccessor(item, stranger) || isReworded(item, stranger, atItsPlace.includes(stranger) ? MIN_SHARE_LEFT : 1),
+      (stranger) => isSuccessor(item, stranger) || isReworded(item, stranger, atItsPlace.includes(stranger)),
     );
     if (successor === undefined) continue;
     strangers.delete(successor);
@@ -92,19 +91,25 @@ function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolea
   return remark === '' || (remark !== null && state === 'done' && /^\s*[^\s\p{L}\p{N}]/u.test(remark));
 }
 
-/** Minimum number of words of a title by which its item is recognized. */
+/** Minimum number of words of a title by which its item is recognized, unless two or more are all left in place. */
 const MIN_WORDS = 3;
 /** Minimum share of these words that must be left if the item is still in place. */
 const MIN_SHARE_LEFT = 0.75;
+/** Minimum length of a word that is recognized with another ending. */
+const MIN_STEM = 3;
 
 /**
- * Returns true if an item is the earlier one, reworded when it was ticked, and has this share of its words: `DONE: read
- * header row (in src/header.ts)` for `Read the header row`.
+ * Returns true if an item is the earlier one, reworded when it was ticked: `DONE: read header row (in src/header.ts)`
+ * for `Read the header row`, and, in the same place, `Added tests for CSV` for `Add tests`.
  */
-function isReworded({ task: old }: FileTask, { task, state }: FileTask, share: number): boolean {
+function isReworded({ task: old }: FileTask, { task, state }: FileTask, isInPlace: boolean): boolean {
   if (state !== 'done' || old.source.kind !== task.source.kind) return false;
   const [before, now] = [titleWords(old.title), titleWords(task.title)];
-  const left = before.filter((word) => now.includes(word)).length;
+  const isLeft = (word: string): boolean =>
+    now.includes(word) || (isInPlace && word.length >= MIN_STEM && now.some((other) => other.startsWith(word)));
+  const left = before.filter(isLeft).length;
+  if (isInPlace && left === before.length) return left > 1 && now.length <= 2 * before.length + 1;
+  const share = isInPlace ? MIN_SHARE_LEFT : 1;
   return before.length >= MIN_WORDS && left >= share * before.length && now.length <= 2 * before.length;
 }
 

@@ -58,6 +58,7 @@ export async function endLane(deps: GateDeps, intent: Extract<Intent, { kind: 'e
   const next = work ?? unnotified ?? end;
   const notes = {
     ...next.notes,
+    before: next === end || end.outcome.reason !== 'updated' ? null : end.outcome.message,
     train: others,
     warnings: next === end ? further : [...further, ...next.notes.warnings],
   };

@@ -19,7 +19,7 @@ import { renderCode, renderLink, renderProse, renderTable, renderText } from '..
 import type { FoundLane } from '../overview/build-overview.ts';
 import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
-import { describeHealth, wordsOfReason } from '../sentences/health.ts';
+import { describeOpenCircuit, listTroubles, type Trouble, wordsOfReason } from '../sentences/health.ts';
 import { renderCostInList, listKnownCost, summarizeSpend } from '../sentences/spend.ts';
 import { renderNextToMerge } from '../sentences/train.ts';
 
@@ -59,15 +59,17 @@ export function renderDashboard(facts: DashboardFacts): string {
 
 function renderPage(facts: DashboardFacts, shown: number): string {
   const { now, runUrl } = facts;
+  const troubles = listTroubles(facts);
+  const health = troubles.map(({ line }) => line);
   return [
     DASHBOARD_MARKER,
     ...listed(answerLines(facts), shown),
-    section('What needs you', needs(facts), { shown, none: 'Nothing.' }),
+    section('What needs you', needs(facts, troubles), { shown, none: 'Nothing.' }),
     section('At work', working(facts), { shown, none: 'No run is in progress.' }),
     queueSection(facts, shown),
     section('Cost and calls', money(facts), { shown, none: '' }),
     `### Last runs\n\n${runTable(facts) || 'No run has called an agent yet.'}`,
-    section('Health', describeHealth(facts), { shown, none: 'All is well.' }),
+    section('Health', health, { shown, none: 'All is well.' }),
     'A ticked box is an order if whoever ticked it has write permission; the next run of the queue obeys it. Everything else in this text is overwritten, so write in a comment.',
     `<sub>Updated ${formatInstant(now)} by ${renderLink('a run', runUrl)}.</sub> ${TIME_MARKER}`,
   ]
@@ -123,10 +125,11 @@ function lanesOf({ overview }: DashboardFacts): readonly OverviewLane[] {
   return overview.branches.filter((lane) => lane.kind === 'branch');
 }
 
-function needs(facts: DashboardFacts): readonly string[] {
+function needs(facts: DashboardFacts, troubles: readonly Trouble[]): readonly string[] {
   const lanes = lanesOf(facts);
   return [
     ...ready(facts),
+    ...troubles.flatMap(({ line, next }) => (next === null ? [] : [`${line} ${next}`])),
     ...lanes.flatMap(({ tasks, waits }) =>
       waits.flatMap((wait) => {
         const task = tasks.find(({ id }) => id === wait.task);
@@ -184,20 +187,25 @@ function taskNeeds(task: ShownTask, { kind, on }: LaneWait, { taskLabel }: Dashb
   return [[line(next), ...boxes.map((box) => `  ${renderBox(box)}`)].join('\n')];
 }
 
-function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: DashboardFacts): readonly string[] {
+function laneNeeds(
+  lane: LaneId,
+  { kind, task, on, until }: LaneWait,
+  { now, lanes }: DashboardFacts,
+): readonly string[] {
   const name = capitalizeFirst(nameOfLane(lane));
   if (task !== null) return [];
   if (kind === 'pause')
     return [`- ${name} is paused by ${renderText(on, 100)}.\n  ${renderBox({ kind: 'resume', subject: lane })}`];
-  if (kind !== 'circuit') return [];
+  const circuit = lanes
+    .flatMap((one) => (one.lane === lane && one.stored.kind === 'found' ? [one.stored.state.circuit] : []))
+    .find((one) => one.kind === 'open');
+  if (kind !== 'circuit' || circuit === undefined) return [];
   const isDue = until !== null && Date.parse(until) <= now;
   const probe = isDue ? 'The next run tries one iteration' : `One iteration is tried from ${instantOf(until)} on`;
   const isOwn = isIssueTask(lane);
   const then = isOwn ? 'tick:' : "comment `/ralph retry` on the queue's pull request.";
   const box = isOwn ? `\n  ${renderBox({ kind: 'retry', subject: lane })}` : '';
-  return [
-    `- The circuit of ${nameOfLane(lane)} is open (${wordsOfReason(on)}). ${probe}; to continue at once, fix the cause and ${then}${box}`,
-  ];
+  return [`- ${describeOpenCircuit(lane, circuit)} ${probe}; to continue at once, fix the cause and ${then}${box}`];
 }
 
 function instantOf(iso: string | null): string {

@@ -69,6 +69,7 @@ export function renderSummary(report: RunReport): string {
   return fitSections(
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
+      { name: 'event', rank: 2, markdown: renderProse(selectReportSetting(report)?.before ?? '', 1000) },
       { name: 'set-up', rank: 0, markdown: setUpSection(report) },
       { name: 'verification', rank: 0, markdown: renderVerificationSection(report) },
       // A person who asks for the status needs the lane's state and not that of the run that looked, so put it first.

@@ -82,6 +82,7 @@ export function describeIsolationProblems({ facts, from }: IsolationReport): rea
     ...networkProblem(facts),
     ...leftProblem(facts),
     ...refusedProblem(facts),
+    ...(facts.caches === null ? [] : [toOneLine(facts.caches, 500)]),
   ];
   return problems.map((problem) => SAID_BY[from] + problem);
 }

@@ -34,7 +34,7 @@ import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.
 import { isHiddenFolder, buildSandboxOptions, locateRuntimeFolder } from './sandbox-place.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
-import { createNoIsolation, type Isolation, type MeasuredIsolation } from './isolation.ts';
+import { createNoIsolation, type Isolation, type IsolationRemarks, type MeasuredIsolation } from './isolation.ts';
 import { ALL_PROVIDERS } from '../agents/providers.ts';
 
 const END_GRACE_MS = 500;
@@ -63,17 +63,15 @@ export async function createIsolation(world: World): Promise<Isolation> {
     failed.push({ level, why: tried });
   }
   const mustIsolate = config.handoff.login.kind !== 'lasting';
-  const byOutsiders = !mustIsolate && isByOutsiders(context.event.name);
+  const byOutsiders = !mustIsolate && isByOutsiders(context.event);
   const settled = decideIsolationLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders, mustLimit });
   if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
   if (settled.level === 'none' && mustIsolate)
     throw new UserError('configuration', describeMissingIsolation(settled.why));
   if (settled.why !== null && opened === null) world.log.warning(settled.why);
   const { warnOfCacheSteps } = await import('./cache-steps.ts');
-  await warnOfCacheSteps(world, settled.level);
-  return opened === null || hosts === null
-    ? createNoIsolation(settled.why)
-    : isolatedIn(world, { opened, hosts, why: settled.why });
+  const about = { why: settled.why, caches: await warnOfCacheSteps(world, settled.level) };
+  return opened === null || hosts === null ? createNoIsolation(about) : isolatedIn(world, { opened, hosts, about });
 }
 
 const BROKEN_BOUNDS =
@@ -119,9 +117,13 @@ async function openLevel(
 
 async function isolatedIn(
   world: World,
-  begun: { readonly opened: OpenedAgentSandbox; readonly hosts: Promise<AllowedHosts>; readonly why: string | null },
+  begun: {
+    readonly opened: OpenedAgentSandbox;
+    readonly hosts: Promise<AllowedHosts>;
+    readonly about: IsolationRemarks;
+  },
 ): Promise<Isolation> {
-  const { opened, hosts, why } = begun;
+  const { opened, hosts, about } = begun;
   const { config, context, log } = world;
   const { agentSandbox, level } = opened;
   const options = buildSandboxOptions(world);
@@ -171,7 +173,7 @@ async function isolatedIn(
         'infrastructure',
         `The isolated agent cannot work on this runner: ${problem}. No call was made. Use another runner, or set \`isolation\` to a weaker level.`,
       );
-    const mustHold = wanted !== 'auto' || isByOutsiders(context.event.name) || config.handoff.login.kind !== 'lasting';
+    const mustHold = wanted !== 'auto' || isByOutsiders(context.event) || config.handoff.login.kind !== 'lasting';
     if (mustHold && (probe === null || can.length > 0))
       throw new UserError(
         'configuration',
@@ -204,7 +206,7 @@ async function isolatedIn(
         ? null
         : {
             level,
-            why,
+            ...about,
             allowedHosts: allowed.kind === 'any' ? 0 : allowed.hosts.length + options.localPorts.length,
             refused: egress.refused(),
             ...measured,

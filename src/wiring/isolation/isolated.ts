@@ -31,7 +31,7 @@ export function createRunIsolation(world: World): LazyIsolation {
 
 /** The isolation of a run that runs no code of the lane. */
 export const nothingToIsolate: LazyIsolation = {
-  open: () => Promise.resolve(createNoIsolation(null)),
+  open: () => Promise.resolve(createNoIsolation({ why: null, caches: null })),
   facts: () => null,
   close: () => Promise.resolve(null),
 };

@@ -39,8 +39,11 @@ export interface MeasuredIsolation {
   readonly processesLeft: number | null;
 }
 
-/** Returns the isolation in which programs run as this user; `why` is the reason in `IsolationFacts`. */
-export function createNoIsolation(why: string | null): Isolation {
+/** The sentences of the facts. */
+export type IsolationRemarks = Pick<IsolationFacts, 'why' | 'caches'>;
+
+/** Returns the isolation in which programs run as this user. */
+export function createNoIsolation(about: IsolationRemarks): Isolation {
   let measured: MeasuredIsolation | null = null;
   return {
     level: 'none',
@@ -53,7 +56,7 @@ export function createNoIsolation(why: string | null): Isolation {
       return Promise.resolve();
     },
     count: () => Promise.resolve(),
-    facts: () => (measured === null ? null : { level: 'none', why, allowedHosts: 0, refused: {}, ...measured }),
+    facts: () => (measured === null ? null : { level: 'none', ...about, allowedHosts: 0, refused: {}, ...measured }),
     close: () => Promise.resolve(null),
   };
 }

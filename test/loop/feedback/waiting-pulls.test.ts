@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -81,6 +82,10 @@ describe("another branch's pull request that conflicts after a merge", () => {
     const project = await twoDone();
     const run = await next(project, mergeFirst(project));
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    const page = renderSummary(run.report ?? expect.fail());
+    expect(page).toContain(
+      'Pull request #​101 was merged. Done on its branch: #​1. The branch ralph/issue-1 was deleted.',
+    );
     expect(contentOf(project, SECOND)).toBe('both');
     expect(project.forge.pulls[1]?.body).toContain('✅ [Merge main and resolve the conflicts]');
     expect(project.origin.branches.has(FIRST)).toBe(false);

@@ -41,7 +41,7 @@ interface Parcel {
 
 const isolation: IsolationFacts = {
   ...{ level: 'user', why: LIE, network: 'limited', allowedHosts: 1, keyHidden: true, processesLeft: 0 },
-  ...{ probe: { checks: 20, failed: [] }, refused: {} },
+  ...{ probe: { checks: 20, failed: [] }, refused: {}, caches: LIE },
 };
 
 type Change = (parcel: Parcel, project: Project) => void;

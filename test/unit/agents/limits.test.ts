@@ -60,6 +60,8 @@ describe('a limit that ends by itself', () => {
     ],
     ['copilot', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
     ['copilot', 'Quota exceeded. Retry-After: Wed, 25 Nov 2026 07:28:00 GMT', 2 * DAY + 22 * HOUR + 28 * MINUTE],
+    ['copilot', "Sorry, you've exhausted this model's rate limit. Please try again in 58 hours.", 58 * HOUR],
+    ['copilot', "You've used all your AI credits for this month. Credits reset on December 1.", 8 * DAY + 15 * HOUR],
     ['copilot', 'Free usage exceeded, subscribe to Go retrying in 6h16m - attempt #1', 6 * HOUR + 16 * MINUTE],
     [
       'copilot',
@@ -89,6 +91,12 @@ test.each<[keyof typeof ends, string]>([
   ['codex', 'Your plan’s monthly usage is exhausted. Add credits to continue.'],
   ['codex', 'Workspace spend cap reached. Ask your admin to raise it.'],
   ['copilot', 'Organization spend limit exceeded'],
+  ['copilot', '402 quota exceeded'],
+  ['copilot', 'The budget for premium requests has been reached. Contact your admin.'],
+  ['copilot', 'You have used up your monthly credits'],
+  ['copilot', 'You have no remaining premium requests.'],
+  ['codex', 'Budget has been exceeded! Current cost: 10.2, Max budget: 10.0'],
+  ['copilot', '[API Error: 403 The free tier of the model has been exhausted. Disable the "use free tier only" mode.]'],
 ])('a limit that only a person lifts: %s, %s', (agent, message) => {
   expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
 });
@@ -98,6 +106,11 @@ test.each<[keyof typeof ends, string]>([
   ['copilot', "You've hit your global rate limit. Please upgrade your plan or wait for your limit to reset."],
   ['copilot', "Sorry, you've exceeded your rate limits. Please review our Terms of Service."],
   ['copilot', 'Free usage exceeded, subscribe to Go'],
+  ['copilot', 'Free usage exceeded, add credits https://opencode.ai/zen'],
+  [
+    'copilot',
+    'Qwen OAuth quota exceeded: Your free daily quota has been reached. To continue without waiting, upgrade.',
+  ],
   ['copilot', 'Key limit exceeded (daily limit). Manage it using https://openrouter.ai/settings/keys'],
 ])('a limit that ends later is not for a person: %s, %s', (agent, text) => {
   expect(failedWith(agent, text).usageLimit).toEqual({ window: 'unknown', resumeAt: null });
@@ -119,13 +132,14 @@ test.each<[string, boolean]>([
   expect(findFailureInAnswer(answer) !== null).toBe(isFailure);
 });
 
-test.each(['[API Error: Resource exhausted. Please try again later.]', '{"code":429,"status":"RESOURCE_EXHAUSTED"}'])(
-  'a limit that another sign must confirm: %s',
-  (message) => {
-    const limit = { window: 'unknown', resumeAt: null, unconfirmed: true };
-    expect(failedWith('copilot', message)).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: limit });
-  },
-);
+test.each([
+  '[API Error: Resource exhausted. Please try again later.]',
+  '{"code":429,"status":"RESOURCE_EXHAUSTED"}',
+  'Too many tokens per day, please wait before trying again.',
+])('a limit that another sign must confirm: %s', (message) => {
+  const limit = { window: 'unknown', resumeAt: null, unconfirmed: true };
+  expect(failedWith('copilot', message)).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: limit });
+});
 
 test.each<[keyof typeof ends, string, string]>([
   ['codex', 'Selected model is at capacity. Please try a different model.', 'server'],
@@ -148,6 +162,12 @@ test.each<[keyof typeof ends, string, string]>([
     '[API Error: {"error":{"code":400,"status":"invalid_grant","message":"Token has been expired or revoked."}}]',
     'auth',
   ],
+  ['codex', '{"detail":{"message":"Workspace credits are depleted"}}', 'billing'],
+  ['copilot', 'No payment method. Add a payment method here: https://opencode.ai/x', 'billing'],
+  ['copilot', 'This request requires more credits, or fewer max_tokens.', 'billing'],
+  ['copilot', 'Your subscription has expired', 'billing'],
+  ['copilot', 'Access denied by policy settings.', 'auth'],
+  ['codex', 'budget reached', 'budget'],
   ['copilot', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
   ['copilot', 'This API method requires billing to be enabled. Please enable billing on project #1', 'billing'],
   ['copilot', 'API key not valid. Please pass a valid API key.', 'auth'],
@@ -219,6 +239,7 @@ describe('Claude Code', () => {
     ["You're out of extra usage · resets 9pm (UTC)", '2026-11-22T21:00:00.000Z'],
     ["You've hit your weekly limit · resets Monday at 9am (UTC)", '2026-11-23T09:00:00.000Z'],
     ["You've reached your Fable limit · resets in 2 days", '2026-11-24T09:00:00.000Z'],
+    ["You've hit your limit for Opus · resets Dec 3, 3pm", '2026-12-03T15:00:00.000Z'],
     ['Limit reached · resets in 3 hours', '2026-11-22T12:00:00.000Z'],
     ["You've hit your weekly limit · resets Nov 22, 8:54am (UTC)", '2026-11-22T08:54:00.000Z'],
     ["You've hit your weekly limit · resets Jan 3, 2027 at 5pm (UTC)", '2027-01-03T17:00:00.000Z'],

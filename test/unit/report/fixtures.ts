@@ -210,6 +210,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     answers: noFeedback,
     checks: null,
     held: null,
+    before: null,
     train: null,
     unlisted: [],
     shown: null,

@@ -19,6 +19,7 @@ function facts(change: Partial<IsolationFacts> = {}): IsolationFacts {
     refused: {},
     keyHidden: true,
     processesLeft: 0,
+    caches: null,
     ...change,
   };
 }
@@ -148,6 +149,11 @@ describe('weak isolation', () => {
       [
         'Refused hosts: `example.com:443` (3×), `a.example:443` (1×). Add those that the work needs to `allowed-hosts`; any other can be a sign that hidden instructions misled the agent.',
       ],
+    ],
+    [
+      'cache steps of the job, on one line',
+      isolated({ caches: 'This job stores a cache\n(`Set up Node`).' }),
+      ['This job stores a cache (`Set up Node`).'],
     ],
     [
       'something in another job',

@@ -88,7 +88,7 @@ const API_ERRORS: Readonly<Record<string, Kind>> = {
 
 /** The beginnings of messages about a reached limit; versions differ in apostrophes and separators. */
 const LIMIT_START = [
-  String.raw`You['’]ve (?:hit|reached) your (?:[\w.'’-]+ ){0,3}limit(?: for (?:this|the) (?:[\w-]+ ){0,2}(?:period|month|week|day))?`,
+  String.raw`You['’]ve (?:hit|reached) your (?:[\w.'’-]+ ){0,3}limit(?: for (?:[\w.-]+ ){0,3}[\w.-]*\w)?`,
   String.raw`You['’]ve used (?:up|all(?: of)?) your (?:[\w.'’-]+ ){0,3}(?:usage|credits)`,
   String.raw`Your (?:organi[sz]ation|team|workspace|company) has (?:hit|reached) its (?:[\w.'’-]+ ){0,3}limit`,
   String.raw`You['’]re out of (?:extra usage|usage credits)`,

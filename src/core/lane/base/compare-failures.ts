@@ -136,6 +136,9 @@ export function compareWithBase(base: RedBase | null, verification: Verification
 /** Number of iterations in a row with the same failure after which the base is verified again. */
 export const TIMES_TO_DOUBT_BASE = 2;
 
+/** Number of characters at the end of a failure that are compared; the state keeps three of these ends. */
+const MAX_END_CHARS = 20;
+
 /** The failures of a verification in short, and the number of iterations in a row that had them. */
 interface SameFailures {
   readonly as: string;
@@ -152,7 +155,9 @@ export function countSameFailures(
 ): SameFailures | null {
   if (verification.kind !== 'failed') return null;
   const failures = failuresIn(verification).map(({ fingerprint }) => fingerprint);
-  const as = failures.toSorted().slice(0, 3).join(' ').slice(0, 64);
+  // The end of a failure tells it apart, because long names often begin with the same path.
+  const ends = failures.toSorted().slice(0, 3);
+  const as = ends.map((failure) => failure.slice(-MAX_END_CHARS)).join(' ');
   return { as, times: last?.failed?.as === as ? last.failed.times + 1 : 1 };
 }
 

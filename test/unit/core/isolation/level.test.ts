@@ -119,6 +119,15 @@ test.each([
   ['issue_comment', true],
   ['pull_request', true],
   ['something_new', true],
-])('%s: outsiders can bring it about: %s', (event, expected) => {
-  expect(isByOutsiders(event)).toBe(expected);
+])('%s: outsiders can bring it about: %s', (name, expected) => {
+  expect(isByOutsiders({ name, payload: {} })).toBe(expected);
+});
+
+test.each([
+  ['merged', { action: 'closed', pull_request: { merged: true } }, false],
+  ['closed', { action: 'closed', pull_request: { merged: false } }, true],
+  ['reopened after a merge', { action: 'reopened', pull_request: { merged: true } }, true],
+  ['unreadable', null, true],
+])('a pull request that is %s', (_, payload, expected) => {
+  expect(isByOutsiders({ name: 'pull_request', payload })).toBe(expected);
 });

@@ -126,7 +126,7 @@ test('a try without an answer has failed', () => {
 test('the results fit into the facts of a run', () => {
   const facts: IsolationFacts = {
     ...{ level: 'namespace', why: null, network: 'limited', allowedHosts: 0, refused: {} },
-    ...{ keyHidden: true, processesLeft: null },
+    ...{ keyHidden: true, processesLeft: null, caches: null },
     probe: judgeProbe('namespace', 'limited', {}),
   };
   expect(isolationFacts.parse(facts)).toEqual(facts);

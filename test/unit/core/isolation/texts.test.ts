@@ -18,10 +18,16 @@ const facts: IsolationFacts = {
   refused: {},
   keyHidden: true,
   processesLeft: 0,
+  caches: null,
 };
 
 test('facts that fit are handed over as they are', () => {
-  const some = { ...facts, why: 'So it is.', refused: { 'b.example:443': 1, 'a.example:443': 3 } };
+  const some = {
+    ...facts,
+    why: 'So it is.',
+    caches: 'It stores.',
+    refused: { 'b.example:443': 1, 'a.example:443': 3 },
+  };
   expect(cutFacts(some)).toEqual(some);
   expect(cutFacts({ ...facts, probe: null })).toEqual({ ...facts, probe: null });
 });
@@ -48,6 +54,7 @@ test('handed-over facts are always accepted', () => {
     allowedHosts: fc.nat(),
     refused: fc.dictionary(fc.string({ maxLength: 600, unit: 'binary' }), fc.nat(), { maxKeys: 150 }),
     processesLeft: fc.option(fc.nat()),
+    caches: fc.option(fc.string({ maxLength: 1000, unit: 'binary' })),
   });
   fc.assert(
     fc.property(anyFacts, (some) => {
@@ -62,12 +69,14 @@ test('every text is changed, hosts that become the same are one', () => {
   const some: IsolationFacts = {
     ...facts,
     why: 'secret1',
+    caches: 'secret3',
     probe: { checks: 1, failed: ['secret2'] },
     refused: { 'secret1.example:443': 1, 'secret2.example:443': 2, 'a.example:80': 3 },
   };
   expect(changeFactTexts(some, hide)).toEqual({
     ...facts,
     why: '***',
+    caches: '***',
     probe: { checks: 1, failed: ['***'] },
     refused: { '***.example:443': 3, 'a.example:80': 3 },
   });

@@ -98,12 +98,27 @@ describe('the task files before and after an iteration on a', () => {
       'Done: read the header row.',
       'Read header row',
       'Read the header row in src/header.ts',
+      'Implemented: read the header row in src/csv.ts',
     ].map((title): [string, readonly string[], readonly string[], Partial<Checklist>] => [
       `at its place it became "${title}" when it was ticked`,
       ['[ ] Read the header row', '[ ] a'],
       [`[x] ${title}`, '[ ] a'],
       { current: 'open', done: ['plan-Read-the-header-row'], finished: 1 },
     ]),
+    ...['✅ Add tests', 'DONE: add tests', 'Added tests', 'Add tests for CSV'].map(
+      (title): [string, readonly string[], readonly string[], Partial<Checklist>] => [
+        `at its place it became "${title}" when it was ticked`,
+        ['[ ] Add tests', '[ ] a'],
+        [`[x] ${title}`, '[ ] a'],
+        { current: 'open', done: ['plan-Add-tests'], finished: 1 },
+      ],
+    ),
+    [
+      'a short one elsewhere is another one',
+      ['[ ] Add tests', '[ ] a'],
+      ['[ ] a', '[x] ✅ Add tests', '[ ] b', '[ ] c'],
+      { current: 'open', removed: 1, added: 3 },
+    ],
     ...[
       ['it became another task', '[x] Write the header'],
       ['it became much more', '[x] Read the header row and write the footer of each page again'],

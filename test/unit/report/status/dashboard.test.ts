@@ -108,7 +108,10 @@ const everything = (): string =>
           {
             ...{ pause: { by: 'ann', at: noon }, currentTask: 'issue-5', redBase },
             tasks: { 'issue-4': stuckTask, 'issue-5': { ...untouchedProgress, state: 'in-progress', attempts: 2 } },
-            providers: { claude: { kind: 'open', why: 'limit', until: noon + HOUR } },
+            providers: {
+              claude: { kind: 'open', why: 'limit', until: noon + HOUR },
+              codex: { kind: 'open', why: 'limit', until: noon + HOUR, needsPerson: "You've hit your spend limit." },
+            },
             ledger: [{ day: '2026-11-21', calls: 12, tokens: 5000, costUsd: 3.2, minutes: 14 }],
           },
           { lease },
@@ -116,7 +119,8 @@ const everything = (): string =>
         found('issue-7', {
           circuit: {
             kind: 'open',
-            reason: 'no_progress',
+            reason: 'agent_error',
+            failure: { how: 'the agent failed (exit code 1)', words: 'API Error: 400 `@acme` <!-- bad schema' },
             openedAt: noon,
             taskId: 'issue-7',
             totalOpens: 1,

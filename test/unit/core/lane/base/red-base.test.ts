@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { stopForRedBase, isBaseKnown, reconsiderBase } from '../../../../../src/core/lane/verification.ts';
 import {
   compareWithBase,
+  countSameFailures,
   failsAsBase,
   recordBaseVerification,
   redBaseOf,
@@ -291,4 +292,14 @@ describe('where a reporter names the tests, they are compared by name', () => {
     const line = failed('--- FAIL: TestAdd (0.00s)');
     expect(compareWithBase(old, line, parseTestReport(onBase))).toMatchObject({ asOnBase: true, newlyRed: [] });
   });
+});
+
+test('failures whose names begin with the same words are different', () => {
+  const path = `✖ ${'shop › cart › '.repeat(8)}`;
+  const failing = (name: string) =>
+    ({ kind: 'failed', command: 'npm test', code: 1, tail: `${path}${name}`, durationMs: 1 }) as const;
+  const first = countSameFailures(null, failing('adds')) ?? expect.fail();
+  expect(first.as.length).toBeLessThanOrEqual(64);
+  expect(countSameFailures({ failed: first }, failing('adds'))?.times).toBe(2);
+  expect(countSameFailures({ failed: first }, failing('subtracts'))?.times).toBe(1);
 });
