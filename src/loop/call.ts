@@ -22,7 +22,7 @@ import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import { watchPeople } from './people/people-watch.ts';
-import { handOverNow } from './pushing.ts';
+import { createLiveHandOver, handOverNow } from './pushing.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/intake.ts';
 
@@ -169,12 +169,17 @@ export async function callAndBook(
   made: { readonly call: AgentCall; readonly work: Work; readonly task: Task; readonly startedAt: number },
 ): Promise<BookedCall> {
   const { call, work, task, startedAt } = made;
+  const live = createLiveHandOver(deps);
+  // The charge of the call is handed over before the call, so that a killed job gets no call for free.
+  await handOverNow(deps, work);
   const spending = (spent: Spent): void => {
     const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
+    const used: Work = { ...work, state: bookCallUsage(work.state, usage) };
     // Ignore a disk that cannot be written, which is reported at the end of the call.
     tryTo(() => {
-      deps.record({ ...work, state: bookCallUsage(work.state, usage) });
+      deps.record(used);
     });
+    live.give(used);
   };
   const people = watchPeople(deps, work, task);
   const signal = AbortSignal.any([call.signal, people.signal]);
@@ -187,6 +192,7 @@ export async function callAndBook(
   const usage = { startedAt, endedAt: deps.clock.now(), ...used };
   const booked: Work = { ...work, state: bookCallUsage(work.state, usage) };
   deps.record(booked);
+  await live.given();
   await handOverNow(deps, booked);
   if (agentRun.broken !== undefined) throw agentRun.broken;
   return { agentRun, work: booked, usage };
