@@ -179,6 +179,19 @@ describe('three jobs', () => {
     expect(savedState(project).ledger).toMatchObject([{ calls: 2, costUsd: 4 }]);
   });
 
+  test('a loop whose commits are lost on the way: actual use counts, and not the reservation', async () => {
+    const project = createProject({ agent: [paid(finisher)], inputs: { 'max-iterations': '4' } });
+    const { publish } = await runSplit(project, {
+      beforePublish: (_handoff, { origin }) => {
+        origin.bundles.clear();
+      },
+    });
+    expect(publish?.outcome).toMatchObject({
+      message: expect.stringMatching(/commits .*what its calls used is booked/),
+    });
+    expect(savedState(project).ledger).toMatchObject([{ calls: 1, costUsd: COST }]);
+  });
+
   test('use beyond the limit counts, too, and the work is published', async () => {
     const dear: Behaviour = (call) => ({ ...finisher(call), output: { ...finisher(call).output, costUsd: 12 } });
     const project = createProject({ agent: [dear], inputs: { 'max-cost-usd': '5' } });
