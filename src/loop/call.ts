@@ -132,12 +132,15 @@ export async function callAgent(
   const { agentRun, usage } = first;
   if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
-  if (agentRun.analysis.agentError?.kind === 'unknown-session') {
+  // An error that follows paid requests is no refusal, whatever the agent says.
+  const isUnknown = agentRun.analysis.agentError?.kind === 'unknown-session' && !hasUsed(usage);
+  if (isUnknown) {
     deps.log.info('The agent no longer knows the session, so it is called again in a new one.');
     // Do not charge the first call again: the CLI refused before it asked the provider for anything.
     const fresh = { ...first.work, state: resetSession(first.work.state, 'unknown_session', endedAt) };
     const again = await call(fresh, endedAt, { ...setting, resume: null });
-    return { ...withUsageOfBoth(first, again), sessionDroppedAt: endedAt, failed: null };
+    const both = { ...again.usage, startedAt: usage.startedAt };
+    return { ...again, usage: both, sessionDroppedAt: endedAt, failed: null };
   }
   if ((await deps.repository.snapshot()).tree !== treeBefore) return once;
   const dropped: Work = { ...first.work, state: resetSession(first.work.state, 'agent_failed', endedAt) };
@@ -198,20 +201,16 @@ export async function callAndBook(
   return { agentRun, work: booked, usage };
 }
 
+function hasUsed({ tokens, costUsd }: CallUsage): boolean {
+  return (tokens ?? 0) > 0 || (costUsd ?? 0) > 0;
+}
+
 function tryTo(act: () => void): void {
   try {
     act();
   } catch {
     // Ignore the error, because the caller does not depend on `act`.
   }
-}
-
-/** Returns the second of two calls with the usage of both, because the first is not booked separately. */
-function withUsageOfBoth(first: BookedCall, second: BookedCall): BookedCall {
-  const usage = addUsage(first.usage, second.usage);
-  const { tokens, outputTokens, costUsd } = usage;
-  const { agentRun, work } = second;
-  return { work, usage, agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, outputTokens, costUsd } } };
 }
 
 /** Adds up the usage of two calls, one after the other. */

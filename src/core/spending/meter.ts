@@ -87,20 +87,20 @@ export interface Bill extends Spent {
 const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'the maximum cost', tokens: 'the remaining tokens' };
 
 /**
- * Returns the analysis with the call's real usage. The agent's own report is kept only if it covers all tokens that the
- * broker counted: a killed agent reports nothing, and the report lacks the calls of programs that bypass the CLI.
+ * Returns the analysis with the call's real usage: what the broker counted, or what the agent reports if that is more.
+ * A killed agent reports nothing, its report lacks the calls of programs that bypass the CLI, and such a program could
+ * also have written the report.
  */
 export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
   const analysis = withMissingPrice(given, bill);
   if (bill.requests === 0) return analysis;
   // For a model without a price only tokens are counted, so its cost is unknown.
   const isPriced = bill.costUsd > 0 || bill.tokens === 0 || analysis.costUsd !== null;
-  const isComplete = analysis.costUsd !== null && (analysis.tokens ?? 0) >= bill.tokens && bill.exhausted === null;
   return {
     ...analysis,
     tokens: Math.max(analysis.tokens ?? 0, bill.tokens),
     outputTokens: Math.max(analysis.outputTokens ?? 0, bill.outputTokens),
-    costUsd: isComplete || !isPriced ? analysis.costUsd : Math.max(analysis.costUsd ?? 0, bill.costUsd),
+    costUsd: isPriced ? Math.max(analysis.costUsd ?? 0, bill.costUsd) : null,
     agentError:
       analysis.agentError === null || bill.exhausted === null || bill.unpriced !== null
         ? analysis.agentError

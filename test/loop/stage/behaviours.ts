@@ -97,6 +97,8 @@ export function usageLimited(resumeAt: number): Behaviour {
 const unknownSession: Act['output'] = {
   agentError: { kind: 'unknown-session', text: 'No conversation found with session ID' },
   sessionId: null,
+  tokens: null,
+  costUsd: null,
 };
 
 /** The data that the agent shares on all machines of a project: the script and the received calls. */
