@@ -27,8 +27,8 @@ export type ClearedHead =
 /**
  * Reads the lane's pull request right before a push, because people approve and enable auto-merge while an agent works.
  * Ends auto-merge and the merge queue first, so that no commit reaches a head that people approved or that is about to
- * be merged. Makes a ready pull request a draft before unfinished new work reaches it. Takes one request, or none
- * without a pull request.
+ * be merged. Makes a ready pull request a draft before unfinished new work, or any commit after an approval, reaches it.
+ * Takes one request, or none without a pull request.
  */
 export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead> {
   const { lane, state } = work;
@@ -46,16 +46,14 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead
   if (standing === null) return { kind: 'clear', feedback };
   const hold = findPushHold(standing);
   if (hold !== null) return freeHeldHead(deps, work, { standing, hold });
-  const { approvedBy } = standing;
-  // Nobody can merge a draft by mistake, but the approvers have not seen the new commits, so record that.
-  if (standing.isDraft && approvedBy.length > 0)
-    return {
-      kind: 'clear',
-      feedback: recordOvertakenHold(feedback, { approvedBy, autoMerge: false, queued: false }, deps.clock.now()),
-    };
-  if (deps.config.draft && !standing.isDraft && hasNewWork(work) && !isForReview(work.outcome))
-    await tryToMakeDraft(deps, number);
-  return { kind: 'clear', feedback };
+  const { approvedBy, isDraft } = standing;
+  const isUnfinished = deps.config.draft && hasNewWork(work) && !isForReview(work.outcome);
+  if (!isDraft && (isUnfinished || approvedBy.length > 0)) await tryToMakeDraft(deps, number);
+  if (approvedBy.length === 0) return { kind: 'clear', feedback };
+  // Nobody merges a draft, or a change that others object to, by mistake, but the approvers have not seen the new
+  // commits, so record that.
+  const unseen = { approvedBy, autoMerge: false, queued: false };
+  return { kind: 'clear', feedback: recordOvertakenHold(feedback, unseen, deps.clock.now()) };
 }
 
 /**
@@ -97,7 +95,7 @@ async function tryToMakeDraft({ forge, log }: HeadDeps, number: number): Promise
     await forge.makeDraft(number);
   } catch (error) {
     log.warning(
-      `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${completeSentence(messageOfUnknown(error))}`,
+      `Pull request #${String(number)} gets new commits and could not be made a draft again: ${completeSentence(messageOfUnknown(error))}`,
     );
   }
 }

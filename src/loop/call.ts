@@ -22,7 +22,7 @@ import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import { watchPeople } from './people/people-watch.ts';
-import { handOverNow } from './pushing.ts';
+import { createLiveHandOver, handOverNow } from './pushing.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/intake.ts';
 
@@ -132,12 +132,15 @@ export async function callAgent(
   const { agentRun, usage } = first;
   if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
-  if (agentRun.analysis.agentError?.kind === 'unknown-session') {
+  // An error that follows paid requests is no refusal, whatever the agent says.
+  const isUnknown = agentRun.analysis.agentError?.kind === 'unknown-session' && !hasUsed(usage);
+  if (isUnknown) {
     deps.log.info('The agent no longer knows the session, so it is called again in a new one.');
     // Do not charge the first call again: the CLI refused before it asked the provider for anything.
     const fresh = { ...first.work, state: resetSession(first.work.state, 'unknown_session', endedAt) };
     const again = await call(fresh, endedAt, { ...setting, resume: null });
-    return { ...withUsageOfBoth(first, again), sessionDroppedAt: endedAt, failed: null };
+    const both = { ...again.usage, startedAt: usage.startedAt };
+    return { ...again, usage: both, sessionDroppedAt: endedAt, failed: null };
   }
   if ((await deps.repository.snapshot()).tree !== treeBefore) return once;
   const dropped: Work = { ...first.work, state: resetSession(first.work.state, 'agent_failed', endedAt) };
@@ -169,12 +172,17 @@ export async function callAndBook(
   made: { readonly call: AgentCall; readonly work: Work; readonly task: Task; readonly startedAt: number },
 ): Promise<BookedCall> {
   const { call, work, task, startedAt } = made;
+  const live = createLiveHandOver(deps);
+  // The charge of the call is handed over before the call, so that a killed job gets no call for free.
+  await handOverNow(deps, work);
   const spending = (spent: Spent): void => {
     const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
+    const used: Work = { ...work, state: bookCallUsage(work.state, usage) };
     // Ignore a disk that cannot be written, which is reported at the end of the call.
     tryTo(() => {
-      deps.record({ ...work, state: bookCallUsage(work.state, usage) });
+      deps.record(used);
     });
+    live.give(used);
   };
   const people = watchPeople(deps, work, task);
   const signal = AbortSignal.any([call.signal, people.signal]);
@@ -187,9 +195,14 @@ export async function callAndBook(
   const usage = { startedAt, endedAt: deps.clock.now(), ...used };
   const booked: Work = { ...work, state: bookCallUsage(work.state, usage) };
   deps.record(booked);
+  await live.given();
   await handOverNow(deps, booked);
   if (agentRun.broken !== undefined) throw agentRun.broken;
   return { agentRun, work: booked, usage };
+}
+
+function hasUsed({ tokens, costUsd }: CallUsage): boolean {
+  return (tokens ?? 0) > 0 || (costUsd ?? 0) > 0;
 }
 
 function tryTo(act: () => void): void {
@@ -198,14 +211,6 @@ function tryTo(act: () => void): void {
   } catch {
     // Ignore the error, because the caller does not depend on `act`.
   }
-}
-
-/** Returns the second of two calls with the usage of both, because the first is not booked separately. */
-function withUsageOfBoth(first: BookedCall, second: BookedCall): BookedCall {
-  const usage = addUsage(first.usage, second.usage);
-  const { tokens, outputTokens, costUsd } = usage;
-  const { agentRun, work } = second;
-  return { work, usage, agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, outputTokens, costUsd } } };
 }
 
 /** Adds up the usage of two calls, one after the other. */

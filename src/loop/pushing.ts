@@ -235,6 +235,32 @@ export async function handOverNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Wo
 }
 
 /**
+ * Creates the hand-over of the usage of a running call, so that a killed job of the loop loses none of it. Does nothing
+ * in a run that pushes, whose post step reads the record on disk. `given` settles when nothing is being written.
+ */
+export function createLiveHandOver({ outlet }: Pick<LoopDeps, 'outlet'>): {
+  readonly give: (work: Work) => void;
+  readonly given: () => Promise<void>;
+} {
+  let next: Work | null = null;
+  let given = Promise.resolve();
+  return {
+    give: (work) => {
+      const isWaiting = next !== null;
+      next = work;
+      // Write one parcel after another, and of those that wait only the newest.
+      if (!isWaiting)
+        given = given.then(async () => {
+          const newest = next ?? work;
+          next = null;
+          await handOverNow({ outlet }, newest);
+        });
+    },
+    given: () => given,
+  };
+}
+
+/**
  * Returns the document of the state that applies if the run is killed right after this push. It names the stored
  * conversation, because the current one is not stored yet.
  */

@@ -245,6 +245,21 @@ describe('sessions', () => {
     expect(savedState(project).session?.id).toBe('session-3');
   });
 
+  test('that the CLI disowns after paid requests cost what they cost: no further call beyond the limit', async () => {
+    const inputs = { 'max-iterations': '1', 'max-cost-usd': '3' };
+    const project = createProject({ agent: [steadyWorker], inputs });
+    await runOnce(project);
+    project.script.behaviours = [
+      ({ task }) => ({
+        exitCode: 1,
+        output: { agentError: { kind: 'unknown-session', text: `No session for ${task}` }, tokens: 1_000, costUsd: 3 },
+      }),
+    ];
+    await runOnce(project);
+    expect(project.script.calls.slice(1).map(({ resume }) => resume)).toEqual(['session-1']);
+    expect(savedState(project).windows.hour?.calls).toBe(2);
+  });
+
   test('that the CLI does not know are not tried again when the call without them crashes', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);

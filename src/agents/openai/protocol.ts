@@ -1,4 +1,4 @@
-import { computeMaxInput, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
+import { computeMaxInput, type Spent } from '../../core/spending/meter.ts';
 import {
   computeMaxSearches,
   computeModelCost,
@@ -20,6 +20,7 @@ import {
   type ServedApis,
   API_PATHS,
   type OpenaiTokenCounts,
+  type ReportedUsage,
 } from './usage.ts';
 
 /** Address of OpenAI's API. */
@@ -104,7 +105,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
         expected: spentBy({ ...usualCounts(asked), output: expectedOutput(sent) }, asked),
         atMost: spentBy(
           {
-            input: computeMaxInput(body, asked.search.most),
+            input: computeMaxInput(text, asked.search.most),
             cached: 0,
             output: mostOutput(sent),
             searches: asked.search.most,
@@ -166,8 +167,10 @@ function searchIn(sent: JsonObject, model: string): Search {
   };
 }
 
+type Counts = OpenaiTokenCounts & Pick<ReportedUsage, 'searches'>;
+
 /** Returns the expected usage without an answer. */
-function usualCounts({ chars, search }: PricedRequest): OpenaiTokenCounts {
+function usualCounts({ chars, search }: PricedRequest): Counts {
   return { input: estimateTokens(chars), cached: 0, output: 0, searches: Math.min(search.most, 1) };
 }
 
@@ -199,7 +202,7 @@ function openAnswerMeter(contentType: string, asked: PricedRequest): ReturnType<
     ({ usage, since, tier, searches: seen }, chars) => {
       // A project may use another tier than the request asks for.
       const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
-      const searches = Math.max(seen, usage?.searches ?? 0, asked.search.usual);
+      const searches = Math.max(seen, asked.search.usual);
       if (usage !== null) return spentBy({ ...usage, searches, output: usage.output + (since ?? 0) }, served);
       // Usage is reported at the end; until then, and if the provider reports none, the characters so far are the
       // estimate.
@@ -209,9 +212,8 @@ function openAnswerMeter(contentType: string, asked: PricedRequest): ReturnType<
 }
 
 /** Returns the usage; without a known price for the model, only tokens count. */
-function spentBy(counts: OpenaiTokenCounts, { model, tier, prices, search }: PricedRequest): Spent {
+function spentBy(counts: Counts, { model, tier, prices, search }: PricedRequest): Spent {
   const tokens = counts.input + counts.output;
-  if (tokens === 0) return NO_SPENDING;
   const { output: outputTokens } = counts;
   const ofTokens = (computeModelCost(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1);
   return { tokens, outputTokens, costUsd: ofTokens + counts.searches * search.usdEach };

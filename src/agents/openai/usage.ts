@@ -55,12 +55,10 @@ export interface OpenaiTokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
-  /** Searches that the provider's servers have run. */
-  readonly searches: number;
 }
 
 /** The reported usage of an answer so far. */
-interface ReportedUsage {
+export interface ReportedUsage {
   /** The token counts; null until they are reported. */
   readonly usage: OpenaiTokenCounts | null;
   /** Estimate of tokens since the report; null if nothing could be counted. */
@@ -88,7 +86,7 @@ export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageRea
     const event = api === 'responses' ? responseEvent(data) : chatEvent(data);
     usage = mergeCounts(usage, event.usage);
     tier = event.tier ?? tier;
-    searches += event.searches;
+    searches = Math.max(searches + event.ended, event.searches);
     if (event.usage !== null) since = null;
     else if (event.chars !== null) since = (since ?? 0) + Math.max(1, estimateTokens(event.chars));
   });
@@ -98,21 +96,23 @@ export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageRea
 function readAnswer(answer: string): Pick<UsageReader<ReportedUsage>, 'counts' | 'isComplete'> {
   const whole = answer.endsWith('}') ? parseJsonObject(answer) : null;
   const usage = countsIn(whole);
-  return { counts: () => ({ usage, since: null, tier: tierIn(whole), searches: 0 }), isComplete: () => usage !== null };
+  const searches = searchesIn(whole);
+  return { counts: () => ({ usage, since: null, tier: tierIn(whole), searches }), isComplete: () => usage !== null };
 }
 
 /**
  * The part of one event that matters for the usage: reported tokens, the number of characters that it adds, the tier,
- * and the number of searches that it ends; null for what it lacks.
+ * the number of searches that it ends, and the reported number of all searches; null for what it lacks.
  */
 interface EventUsage {
   readonly usage: OpenaiTokenCounts | null;
   readonly chars: number | null;
   readonly tier: string | null;
+  readonly ended: number;
   readonly searches: number;
 }
 
-const NO_USAGE: EventUsage = { usage: null, chars: null, tier: null, searches: 0 };
+const NO_USAGE: EventUsage = { usage: null, chars: null, tier: null, ended: 0, searches: 0 };
 
 // Matches only in events: inside a text, the quotation marks would be escaped.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
@@ -126,13 +126,13 @@ const CHAT_USAGE = /"usage": ?\{/;
 const CHAT_DELTA = /"delta": ?\{/;
 
 function responseEvent(data: string): EventUsage {
-  if (ITEM_END.test(data)) return { ...NO_USAGE, searches: isSearch(parseJsonObject(data)?.['item']) ? 1 : 0 };
+  if (ITEM_END.test(data)) return { ...NO_USAGE, ended: isSearch(parseJsonObject(data)?.['item']) ? 1 : 0 };
   const isDelta = RESPONSE_DELTA.test(data);
   if (!isDelta && !RESPONSE_END.test(data)) return NO_USAGE;
   const event = parseJsonObject(data);
   if (isDelta) return { ...NO_USAGE, chars: asString(event?.['delta'])?.length ?? 0 };
   const response = asObject(event?.['response']);
-  return { ...NO_USAGE, usage: countsIn(response), tier: tierIn(response) };
+  return { ...NO_USAGE, usage: countsIn(response), tier: tierIn(response), searches: searchesIn(response) };
 }
 
 function chatEvent(data: string): EventUsage {
@@ -140,7 +140,10 @@ function chatEvent(data: string): EventUsage {
   const event = parseJsonObject(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);
-  return { ...NO_USAGE, usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event) };
+  return {
+    ...NO_USAGE,
+    ...{ usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event), searches: searchesIn(event) },
+  };
 }
 
 /** True if an item of an answer is a search that is charged; opening a page that was found is not. */
@@ -182,12 +185,17 @@ function countsIn(answer: JsonObject | null): OpenaiTokenCounts | null {
     countOf(details, 'cached_tokens'),
     countOf(usage, 'cached_tokens', 'prompt_cache_hit_tokens'),
   );
-  const searches = Math.max(
+  return { input, cached, output };
+}
+
+/** Returns the number of searches that an answer reports, which is independent of its tokens. */
+function searchesIn(answer: JsonObject | null): number {
+  const usage = asObject(answer?.['usage']);
+  return Math.max(
     asArray(answer?.['output']).filter(isSearch).length,
-    countOf(asObject(usage['server_tool_use']), 'web_search_requests'),
+    countOf(asObject(usage?.['server_tool_use']), 'web_search_requests'),
     countOf(usage, 'num_search_queries'),
   );
-  return { input, cached, output, searches };
 }
 
 /** Returns the largest of the counts with these names. */

@@ -44,12 +44,23 @@ const MAX_INPUT_TOKENS = 1_000_000;
 /** Number of tokens that a provider adds to a request that uses tools. */
 const ADDED_TOKENS = 1_000;
 
+/** Maximum number of tokens of an image, whatever its size: the highest is that of gpt-4o-mini. */
+const IMAGE_TOKENS = 50_000;
+
+/** Matches the types of enclosed files in serialized JSON; within a text, the quotation marks would be escaped. */
+const FILE_TYPE =
+  /(?<!\\)"(?:(?:media|mime)_?type":"|data:)(?<kind>image\/|audio\/|video\/|application\/(?:pdf|msword|vnd))/gi;
+
 /**
- * Returns the maximum input of a request in tokens: no tokenizer makes more than one token per byte. The model reads
+ * Returns the maximum input of a request in tokens. `text` is its body as `JSON.stringify` writes it: no tokenizer makes
+ * more than one token per byte, but a few bytes can be a large image or a file of many pages. The model reads
  * everything again after each search that the provider's servers run, together with the results.
  */
 export function computeMaxInput(text: string, searches: number): number {
-  return searches > 0 ? (searches + 1) * MAX_INPUT_TOKENS : Math.min(countBytes(text) + ADDED_TOKENS, MAX_INPUT_TOKENS);
+  if (searches > 0) return (searches + 1) * MAX_INPUT_TOKENS;
+  const kinds = [...text.matchAll(FILE_TYPE)].map(({ groups }) => groups?.['kind']?.toLowerCase());
+  if (kinds.some((kind) => kind !== 'image/')) return MAX_INPUT_TOKENS;
+  return Math.min(countBytes(text) + ADDED_TOKENS + kinds.length * IMAGE_TOKENS, MAX_INPUT_TOKENS);
 }
 
 /**
@@ -87,20 +98,20 @@ export interface MeteredUsage extends Spent {
 const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'the maximum cost', tokens: 'the remaining tokens' };
 
 /**
- * Returns the analysis with the call's real usage. The agent's own report is kept only if it covers all tokens that the
- * broker counted: a killed agent reports nothing, and the report lacks the calls of programs that bypass the CLI.
+ * Returns the analysis with the call's real usage: what the broker counted, or what the agent reports if that is more.
+ * A killed agent reports nothing, its report lacks the calls of programs that bypass the CLI, and such a program could
+ * also have written the report.
  */
 export function withBilledUsage(given: Analysis, bill: MeteredUsage): Analysis {
   const analysis = withMissingPrice(given, bill);
   if (bill.requests === 0) return analysis;
   // For a model without a price only tokens are counted, so its cost is unknown.
   const isPriced = bill.costUsd > 0 || bill.tokens === 0 || analysis.costUsd !== null;
-  const isComplete = analysis.costUsd !== null && (analysis.tokens ?? 0) >= bill.tokens && bill.exhausted === null;
   return {
     ...analysis,
     tokens: Math.max(analysis.tokens ?? 0, bill.tokens),
     outputTokens: Math.max(analysis.outputTokens ?? 0, bill.outputTokens),
-    costUsd: isComplete || !isPriced ? analysis.costUsd : Math.max(analysis.costUsd ?? 0, bill.costUsd),
+    costUsd: isPriced ? Math.max(analysis.costUsd ?? 0, bill.costUsd) : null,
     agentError:
       analysis.agentError === null || bill.exhausted === null || bill.unpriced !== null
         ? analysis.agentError

@@ -2,7 +2,7 @@ import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts
 import { isLaneId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { type ComparedPull, type Train, orderMergeTrain } from '../../core/train/train.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { textOf } from '../../errors.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import {
@@ -47,8 +47,7 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
     const base = asksForBase ? await baseBranchOf(deps) : (open[0]?.baseBranch ?? '');
     return { open, train: { ...orderMergeTrain(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const why = `The open pull requests could not be read: ${completeSentence(error.message)}`;
+    const why = `The open pull requests could not be read: ${completeSentence(textOf(error))}`;
     return { open: [], train: null, warnings: [why] };
   }
 }

@@ -6,7 +6,7 @@ import { withNothingToDo } from '../../core/snapshot/going-on.ts';
 import { listExaminedPulls, withLane } from '../../core/snapshot/snapshot.ts';
 import { toIssueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { findPullToUpdate, type Train } from '../../core/train/train.ts';
-import { UserError } from '../../errors.ts';
+import { asError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -27,7 +27,7 @@ export interface ExaminedWaiting {
   /** The end for a pull request that needs a person who was not notified, or null if there is no such pull request. */
   readonly unnotified: EndIntake | null;
   /** The error for a pull request that needs work but cannot be worked on, or null if none. */
-  readonly problem: UserError | null;
+  readonly problem: Error | null;
   readonly train: Train | null;
   /** True if the queue's own pull request must contain the newest base, in a run that decides on the queue anyway. */
   readonly updatesQueue: boolean;
@@ -62,7 +62,7 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
   const { train, warnings } = examined;
   const inNeed = deps.config.answers.checks ? await lanesToExamine(deps, examined) : [];
   let unnotified: EndIntake | null = null;
-  let problem: UserError | null = null;
+  let problem: Error | null = null;
   for (const one of inNeed.slice(0, MAX_EXAMINED_LANES)) {
     try {
       const request = await requestFor(deps, one, queue);
@@ -78,8 +78,7 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
       if (needsUnnotifiedPerson(deps, own)) unnotified ??= own;
       else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked') await rememberExamined(deps, one);
     } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      problem ??= error;
+      problem ??= asError(error);
     }
   }
   const updatesQueue = inNeed.some(({ lane, need }) => lane === QUEUE && need === 'update');

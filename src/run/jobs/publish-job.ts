@@ -30,7 +30,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   const { handed, of } = taken;
   // The record makes sure that the loop's spending is booked even if this job fails.
   const keepSpent = (spent: 'reservation' | LaneState): void => {
-    recording.tryToKeep(createLostWork(handed, { outcome: lost('This job failed.'), spent, now: clock.now() }));
+    recording.tryToKeep(createLostWork(handed, { outcome: lost('This job failed.', spent), spent, now: clock.now() }));
   };
   keepSpent('reservation');
   const text = await folder.read('loop/work.json');
@@ -69,9 +69,11 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
       return report;
     }
     case 'unusable': {
-      const outcome = lost(whole.why);
+      // The usage is known even if the commits cannot be taken.
+      const spent = received.kind === 'work' ? received.work.state : 'reservation';
+      const outcome = lost(whole.why, spent);
       log.error(outcome.message);
-      const work = createLostWork(handed, { outcome, spent: 'reservation', now: clock.now() });
+      const work = createLostWork(handed, { outcome, spent, now: clock.now() });
       recording.keep(work);
       return publishRecorded(stages, recording, work);
     }
@@ -125,10 +127,14 @@ function reviewed(work: Work, review: Parameters<typeof withMeasuredSizes>[1] & 
   return { ...work, lookAt: review.lookAt, state: { ...state, change: withMeasuredSizes(state.change, review) } };
 }
 
-function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
+function lost(why: string, spent: 'reservation' | LaneState): Extract<Outcome, { kind: 'failed' }> {
+  const used =
+    spent === 'reservation'
+      ? 'everything that it reserved counts as used: calls for an hour, cost for the day'
+      : 'what its calls used is booked';
   return {
     kind: 'failed',
     reason: 'infrastructure',
-    message: `The job of the loop left no work that can be published. ${why} None of its work counts as done, and everything that it reserved counts as used: calls for an hour, cost for the day. Its log says what happened.`,
+    message: `The job of the loop left no work that can be published. ${why} None of its work counts as done, and ${used}. Its log says what happened.`,
   };
 }

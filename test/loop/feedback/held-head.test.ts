@@ -71,7 +71,7 @@ function watched(project: Project): Tap & { readonly reached: readonly string[] 
     call: (name, call) => {
       const { autoMerge = false, isQueued = false, approvedBy = [] } = project.forge.saidOf.get(BRANCH) ?? {};
       const isApproved = approvedBy.length > 0 && pullOf(project)?.draft === false;
-      if (/^remote\.push(?:On)?$/.test(name) && (autoMerge || isQueued || isApproved)) reached.push(name);
+      if (/^remote\.push(?:On|WithState)?$/.test(name) && (autoMerge || isQueued || isApproved)) reached.push(name);
       return call();
     },
   };
@@ -209,6 +209,37 @@ describe('requests on a held head', () => {
     expect(pullOf(project)?.draft).toBe(false);
   });
 });
+
+test.each<[string, object, boolean]>([
+  ['what the other one asks for', { ...asked }, false],
+  ['a new task', {}, true],
+])(
+  'an approval that another person contests: %s is pushed to a draft, and its approver is asked again',
+  async (_, said, isNew) => {
+    const project = await reviewed(worker);
+    if (isNew) addIssue(project.forge, 2);
+    project.forge.saidOf.set(BRANCH, { ...said, approvedBy: ['ann'], changesRequestedBy: ['bob'] });
+    const before = project.forge.writes.length;
+    project.clock.advance(HOUR);
+    let reached = 0;
+    const tap: Tap = {
+      ...open,
+      call: (name, call) => {
+        if (/^remote\.push(?:On|WithState)?$/.test(name) && pullOf(project)?.draft === false) reached += 1;
+        return call();
+      },
+    };
+    expect(await runOnce(project, { event: schedule, tap })).toMatchObject({
+      end: 'complete (plan_complete)',
+      calls: 1,
+    });
+    expect(reached).toBe(0);
+    const writes = writesSince(project, before);
+    expect(writes).toContain('review of #101 by ann');
+    expect(writes.indexOf('draft #101')).toBeLessThan(writes.indexOf('ready #101'));
+    expect(pullOf(project)?.draft).toBe(false);
+  },
+);
 
 describe('a person who decides while a run works', () => {
   const onCall = (project: Project, act: () => void): ReturnType<typeof watched> => {

@@ -12,6 +12,7 @@ import {
   runOnce,
   schedule,
   senderOf,
+  storedBudget,
   warningsIn,
   type Event,
 } from '../stage/run-action.ts';
@@ -139,14 +140,23 @@ describe("another branch's pull request that conflicts after a merge", () => {
     expect(open().filter((marker) => !marker.includes('settled'))).toEqual([]);
   });
 
-  test('leaves the end of the merged one as it is if it cannot be read, with a warning', async () => {
+  test.each([
+    ['pullRequestOf', new UserError('infrastructure', 'GitHub answers 502.')],
+    ['pullRequestOf', new TypeError('GitHub answers nonsense.')],
+    ['waitingPullRequests', new UserError('infrastructure', 'GitHub answers 502.')],
+    ['waitingPullRequests', new TypeError('GitHub answers nonsense.')],
+  ] as const)('leaves the end of the merged one as it is if %s fails with %s, with a warning', async (read, error) => {
     const project = await twoDone();
     const event = mergeFirst(project);
-    project.forge.faults.set('pullRequestOf', new UserError('infrastructure', 'GitHub answers 502.'));
+    project.forge.faults.set(read, error);
     const run = await next(project, event);
     expect(run).toMatchObject({ end: 'idle (updated)', calls: 0 });
     expect(project.origin.branches.has(FIRST)).toBe(false);
-    expect(warningsIn(run).join('\n')).toContain('GitHub answers 502.');
+    expect([...(project.forge.notifications.get(101)?.keys() ?? [])].filter((one) => !one.includes('settled'))).toEqual(
+      [],
+    );
+    expect(storedBudget(project).reservations).toEqual([]);
+    expect(warningsIn(run).join('\n')).toContain(error.message);
   });
 
   test('and that of a third one: each run merges one of them', async () => {

@@ -165,6 +165,33 @@ describe('three jobs', () => {
     expect(savedState(project).ledger).toMatchObject([{ calls: 1, costUsd: COST }]);
   });
 
+  test("the cost of a killed call's requests counts", async () => {
+    const costly: Behaviour = (call) => ({ ...steadyWorker(call), spendsUsd: 2 });
+    const project = createProject({ agent: [costly], inputs: { 'max-cost-usd-per-day': '3' } });
+    const ends: (string | undefined)[] = [];
+    for (let nth = 0; nth < 3; nth += 1) {
+      const tap = killAt((name) => name === 'agent.call', 'after');
+      const { gate, publish } = await runSplit(project, { loop: { tap } });
+      ends.push((publish ?? gate).end);
+      project.clock.advance(HOUR);
+    }
+    expect(ends).toEqual(['cancelled (killed)', 'cancelled (killed)', 'parked (cost_per_day)']);
+    expect(savedState(project).ledger).toMatchObject([{ calls: 2, costUsd: 4 }]);
+  });
+
+  test('a loop whose commits are lost on the way: actual use counts, and not the reservation', async () => {
+    const project = createProject({ agent: [paid(finisher)], inputs: { 'max-iterations': '4' } });
+    const { publish } = await runSplit(project, {
+      beforePublish: (_handoff, { origin }) => {
+        origin.bundles.clear();
+      },
+    });
+    expect(publish?.outcome).toMatchObject({
+      message: expect.stringMatching(/commits .*what its calls used is booked/),
+    });
+    expect(savedState(project).ledger).toMatchObject([{ calls: 1, costUsd: COST }]);
+  });
+
   test('use beyond the limit counts, too, and the work is published', async () => {
     const dear: Behaviour = (call) => ({ ...finisher(call), output: { ...finisher(call).output, costUsd: 12 } });
     const project = createProject({ agent: [dear], inputs: { 'max-cost-usd': '5' } });

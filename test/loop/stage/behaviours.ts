@@ -1,3 +1,4 @@
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
@@ -96,6 +97,8 @@ export function usageLimited(resumeAt: number): Behaviour {
 const unknownSession: Act['output'] = {
   agentError: { kind: 'unknown-session', text: 'No conversation found with session ID' },
   sessionId: null,
+  tokens: null,
+  costUsd: null,
 };
 
 /** The data that the agent shares on all machines of a project: the script and the received calls. */
@@ -141,7 +144,7 @@ export function createAgent(
             files: checkout.files,
           }) ?? {})
         : { minutes: 0, exitCode: 1, output: unknownSession };
-      return Promise.resolve(perform(act, call));
+      return perform(act, call);
     },
     kindOfDenial,
     coAuthor: name === 'claude' ? 'Claude <noreply@anthropic.com>' : `${name} <${name}@example.com>`,
@@ -153,11 +156,15 @@ export function createAgent(
     sweep: () => Promise.resolve(),
   };
 
-  function perform(act: Act, call: AgentCall): AgentRun {
+  async function perform(act: Act, call: AgentCall): Promise<AgentRun> {
     const durationMs = Math.min((act.minutes ?? 1) * MINUTE, call.timeoutMs);
     const timedOut = (act.minutes ?? 1) * MINUTE > call.timeoutMs;
     clock.advance(durationMs);
-    if (act.spendsUsd !== undefined) call.spending?.({ tokens: 1_000, outputTokens: 100, costUsd: act.spendsUsd });
+    if (act.spendsUsd !== undefined) {
+      call.spending?.({ tokens: 1_000, outputTokens: 100, costUsd: act.spendsUsd });
+      // A call goes on after a request, so this usage is written down meanwhile.
+      await turnOfLoop();
+    }
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);
     checkout.beside = [...(act.beside ?? checkout.beside)];

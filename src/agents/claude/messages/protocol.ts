@@ -147,6 +147,7 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
       const reach = reachesOutByMessages(message, mayWebSearch);
       if (reach !== null) return reach;
       const model = named ?? asString(message['model']) ?? '';
+      const text = JSON.stringify(withPassedBetas(message));
       const asked: PricedRequest = {
         model,
         isFast: message['speed'] === 'fast',
@@ -158,14 +159,14 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
       const costs = {
         model,
         expected: expectedOf(asked, message, message['stream'] === true || /stream/i.test(target)),
-        atMost: atMost(asked, message, body),
+        atMost: atMost(asked, message, text),
         account: (contentType: string) =>
           createAnswerMeter(createClaudeUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
             spentBy(counts ?? { ...usualCounts(asked), output: estimateTokens(chars) }, asked),
           ),
       };
-      return { target, body: JSON.stringify(withPassedBetas(message)), costs: isFree ? null : costs };
+      return { target, body: text, costs: isFree ? null : costs };
     },
   });
 }
@@ -206,17 +207,18 @@ function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean
 
 /**
  * Returns the maximum cost: the longest input, the most expensive cache that it names, the longest answer and all
- * searches that it allows.
+ * searches that it allows. A conversation that the provider's servers compact is read and written twice.
  */
-function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
-  const input = computeMaxInput(body, asked.searches);
-  const kind = /"ttl":\s*"1h"/.test(body)
+function atMost(asked: PricedRequest, message: JsonObject, text: string): Spent {
+  const input = computeMaxInput(text, asked.searches);
+  const kind = text.includes('"ttl":"1h"')
     ? 'cacheWriteHour'
-    : body.includes('"cache_control"')
+    : text.includes('"cache_control"')
       ? 'cacheWrite'
       : 'input';
   const output = maxTokensIn(message);
-  return spentBy({ ...NO_TOKENS, [kind]: input, output, webSearches: asked.searches }, asked);
+  const times = text.includes('"type":"compact_') ? 2 : 1;
+  return spentBy({ ...NO_TOKENS, [kind]: times * input, output: times * output, webSearches: asked.searches }, asked);
 }
 
 /** Returns the limit of each tool that searches on the provider's servers; null for one without a limit. */

@@ -121,18 +121,19 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     pass: (message, { model, isFree, isStream }, { target, body }) => {
       const reach = findGeminiProviderAction(message, mayWebSearch);
       if (reach !== null) return reach;
+      const text = JSON.stringify(message);
       const asked: PricedRequest = { model, chars: body.length, prices, searches: countSearches(message, model) };
       const costs = {
         model,
         expected: expectedOf(asked, message, isStream),
-        atMost: atMost(asked, message, body),
+        atMost: atMost(asked, message, text),
         account: (contentType: string) =>
           createAnswerMeter(createGeminiUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
             spentBy(counts ?? { ...usualCounts(asked), output: estimateTokens(chars) }, asked),
           ),
       };
-      return { target, body: JSON.stringify(message), costs: isFree ? null : costs };
+      return { target, body: text, costs: isFree ? null : costs };
     },
   });
   return protocol;
@@ -174,9 +175,9 @@ function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean
 }
 
 /** Returns the maximum cost: the longest input, the longest answer, and all searches that the request allows. */
-function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
+function atMost(asked: PricedRequest, message: JsonObject, text: string): Spent {
   const { searches } = asked;
-  return spentBy({ input: computeMaxInput(body, searches), cached: 0, output: mostOutput(message), searches }, asked);
+  return spentBy({ input: computeMaxInput(text, searches), cached: 0, output: mostOutput(message), searches }, asked);
 }
 
 function mostOutput(message: JsonObject): number {

@@ -48,6 +48,20 @@ describe('the actual cost of a request', () => {
     expect(spentOn(request, answer)?.tokens).toBe(input + output);
   });
 
+  test('searches count, although the provider reports no tokens', () => {
+    const request = forwarded(responses({ tools: [{ type: 'web_search' }] }), { mayWebSearch: true });
+    const usage = { input_tokens: 0, output_tokens: 0 };
+    const output = [1, 2, 3].map(() => ({ type: 'web_search_call', action: { type: 'search' } }));
+    for (const [type, answer] of [
+      ['application/json', JSON.stringify({ usage, output })],
+      ['text/event-stream', `data: ${JSON.stringify({ type: 'response.completed', response: { usage, output } })}\n\n`],
+    ] as const) {
+      const spent = spentOn(request, answer, type);
+      expect(spent?.costUsd).toBeGreaterThan(0.03);
+      expect(spent?.costUsd).toBeLessThan(0.04);
+    }
+  });
+
   test('what came after the last report is added', () => {
     const chunk = (text: string): string => `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
     const early = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 2 } })}\n\n`;

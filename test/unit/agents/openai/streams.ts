@@ -18,7 +18,7 @@ export const used = {
 export const ended = (type: string, usage: unknown, more: object = {}): string =>
   event({ type, sequence_number: 9, response: { id: 'resp_1', ...more, usage } });
 export const completed = ended('response.completed', used);
-export const whole = { input: 1_000, cached: 800, output: 50, searches: 0 };
+export const whole = { input: 1_000, cached: 800, output: 50 };
 
 export const chunk = (delta: unknown, more: object = {}): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta }], usage: null, ...more })}\n\n`;

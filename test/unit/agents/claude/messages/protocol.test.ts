@@ -386,6 +386,18 @@ describe('what a request can come to at most', () => {
     max_tokens: 1,
   }));
 
+  const enclosed = (type: string, kind: string) => ({
+    role: 'user',
+    content: [{ type, source: { type: kind === 'text/plain' ? 'text' : 'base64', media_type: kind, data: 'QUJD' } }],
+  });
+
+  test('a name or value in another spelling costs the same', () => {
+    const { body: text = '', ...rest } = body(hour ?? {});
+    const spelled = read({ ...rest, body: text.replace('"1h"', String.raw`"1\u0068"`) });
+    expect(text).toContain('"1h"');
+    expect(spelled).toMatchObject({ atMost: { costUsd: expect.closeTo(most(hour ?? {}).costUsd) } });
+  });
+
   test.each<[string, object, number]>([
     ['the answer that it allows', { max_tokens: 64_000 }, 0.64],
     ['the longest answer of any model', { max_tokens: undefined }, 1.28],
@@ -394,6 +406,15 @@ describe('what a request can come to at most', () => {
     ['the bytes of other letters', { max_tokens: 1, system: '漢'.repeat(100_000) }, 0.6],
     ['a question that is written to the cache', cached ?? {}, 0.25],
     ['for an hour', hour ?? {}, 0.4],
+    ['an image, however small', { max_tokens: 1, messages: [enclosed('image', 'image/png')] }, 0.1],
+    ['a file of many pages, however small', { max_tokens: 1, messages: [enclosed('document', 'application/pdf')] }, 2],
+    ['a file of text', { max_tokens: 1, messages: [enclosed('document', 'text/plain')] }, 0],
+    ['a text about files', { max_tokens: 1, system: JSON.stringify(enclosed('document', 'application/pdf')) }, 0],
+    [
+      'a conversation that is compacted',
+      { max_tokens: 64_000, context_management: { edits: [{ type: 'compact_20260112' }] } },
+      1.28,
+    ],
     ['the longest question that any model takes', { max_tokens: 1, system: 'x'.repeat(3_000_000) }, 2],
     ['the fast mode', { max_tokens: 64_000, speed: 'fast' }, 3.84],
     ['one place', { max_tokens: 64_000, inference_geo: 'us' }, 0.704],
