@@ -39,10 +39,11 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   },
   // The commands of each iteration of a later run.
   { kind: 'task-runner', pattern: /(?:^|\/)\.ralph\/(?:config|configs\/.*)\.(?:json|ya?ml)$|^config\.yaml$/i },
-  // npm and Cargo run the first of these files when they build; Python runs the last ones at every start.
+  // npm and Cargo run the first of these files when they build; Python and consoles run the others at each start.
   {
     kind: 'script-by-itself',
-    pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth)$/i,
+    pattern:
+      /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth|\.(?:Rprofile|ghci|ocamlinit|iex\.exs|pdbrc|irbrc|pryrc|gdbinit|lldbinit))$/i,
   },
   { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
   {
@@ -71,7 +72,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'package-source',
     pattern:
-      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.?pnpmfile\.[cm]?js|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.(?:conf|ini)|(?:uv|poetry)\.toml|\.condarc|\.gemrc|\.bundle\/config|nuget\.config|\.netrc|\.curlrc|init\.gradle(?:\.kts)?|gradle\.properties|verification-(?:metadata\.xml|keyring\.\w+)|\.bazelrc|\.bazeliskrc|\.corepack\.env|\.yarn\/(?:plugins|releases)\/.*)$/i,
+      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.?pnpmfile\.[cm]?js|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.(?:conf|ini)|\.?(?:uv|poetry|pdm|hatch)\.toml|\.condarc|\.gemrc|\.bundle\/config|nuget\.config|\.netrc|\.curlrc|init\.gradle(?:\.kts)?|gradle\.properties|verification-(?:metadata\.xml|keyring\.\w+)|\.bazelrc|\.bazeliskrc|\.corepack\.env|\.yarn\/(?:plugins|releases)\/.*)$/i,
   },
   {
     kind: 'dependencies',

@@ -125,7 +125,7 @@ test.each<[string, readonly ReviewedChange[], readonly string[]]>([
   ["a model's weights", [change('models/a.pth', { binary: true })], ['changed-binary']],
   [
     'files that run whenever a tool starts',
-    [change('build.rs'), change('lib/sitecustomize.py'), change('src/a.pth')],
+    [change('build.rs'), change('lib/sitecustomize.py'), change('src/a.pth'), change('.Rprofile'), change('.ghci')],
     ['script-by-itself'],
   ],
   [
