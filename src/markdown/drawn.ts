@@ -27,6 +27,31 @@ const MERMAID_UNSEEN: readonly RegExp[] = [
   /::icon\([^)\n]*\)?/g,
   /\bmsg[ \t]*:[ \t]*"[^"]*"/g,
   /\$(?:link|tags|sprite)[ \t]*=[ \t]*"[^"]*"/g,
+  // Names of several words that others replace; diagrams refer to names of one word.
+  new RegExp(
+    String.raw`(?=participant|actor)(?<=[\n;]${PREFIX}(?:create[ \t])?)\w+[ \t]+[^\s:;]+[ \t][^\n:;]*?(?=[ \t]as[ \t])`,
+    'gi',
+  ),
+  new RegExp(String.raw`(?=subgraph)(?<=[\n;]${PREFIX})\w+[ \t]+[^\s[]+[ \t]+[^\s[][^\n[]*(?=\[)`, 'gi'),
+  /(?:`[^`\n]+`|"[^"\n]+")(?=[ \t]*\[[ \t]*")/g,
+  // Calendar settings of charts, and classes of mind maps.
+  new RegExp(
+    String.raw`(?=(?:dateFormat|tickInterval|includes|excludes|todayMarker|weekday|weekend)[ \t](?![ \t]*(?:<?--|==|-\.)))(?<=[\n;]${PREFIX})[^\n]*`,
+    'gi',
+  ),
+  new RegExp(String.raw`(?=:::)(?<=\n${PREFIX}):::[^\n]*`, 'g'),
+];
+
+/** Comments of the diagrams in which `#` begins one: everywhere, or at the beginning of a line. */
+const HASH_COMMENTS: readonly { readonly diagram: RegExp; readonly comment: RegExp }[] = [
+  {
+    diagram: new RegExp(String.raw`(?<=\n${PREFIX})(?:sequenceDiagram|gantt|journey|timeline)\b`, 'i'),
+    comment: /#(?!\w{1,16};)[^\n]*/g,
+  },
+  {
+    diagram: new RegExp(String.raw`(?<=\n${PREFIX})stateDiagram`, 'i'),
+    comment: new RegExp(String.raw`(?=#)(?<=\n${PREFIX})#[^\n]*`, 'g'),
+  },
 ];
 
 /** Matches settings that can make all words of a diagram invisible. */
@@ -152,7 +177,8 @@ function hidesInDiagram(block: string): boolean {
 
 function mermaidUnseen(text: string, { start, end }: Span): readonly Span[] {
   const block = text.slice(start, end);
-  return MERMAID_UNSEEN.flatMap((pattern) =>
+  const comments = HASH_COMMENTS.flatMap(({ diagram, comment }) => (diagram.test(block) ? [comment] : []));
+  return [...MERMAID_UNSEEN, ...comments].flatMap((pattern) =>
     [...block.matchAll(pattern)].map(({ 0: found, index }) => ({
       start: start + index,
       end: start + index + found.length,

@@ -63,9 +63,8 @@ export function findHiddenEdits<Kind extends string>(
       .flatMap((fence) => [...fenceWords(text, fence), ...findUnseenInFence(text, fence)])
       .map((span) => cut('html-hidden', span)),
     ...[...nodes.rawBlocks, ...nodes.flows]
-      .flatMap((span) => findDiagramHtml(drawn, span))
+      .flatMap((span) => [...findDiagramHtml(drawn, span), ...findHidingFormulas(drawn, span)])
       .map((span) => cut('html-hidden', span)),
-    ...nodes.flows.flatMap((span) => findHidingFormulas(drawn, span)).map((span) => cut('html-hidden', span)),
   ];
 }
 

@@ -37,10 +37,13 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     pattern:
       /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
-  // npm and Cargo run the first of these files when they build; Python runs the last ones at every start.
+  // The commands of each iteration of a later run.
+  { kind: 'task-runner', pattern: /(?:^|\/)\.ralph\/(?:config|configs\/.*)\.(?:json|ya?ml)$|^config\.yaml$/i },
+  // npm and Cargo run the first of these files when they build; Python and consoles run the others at each start.
   {
     kind: 'script-by-itself',
-    pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth)$/i,
+    pattern:
+      /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth|\.(?:Rprofile|ghci|ocamlinit|iex\.exs|pdbrc|irbrc|pryrc|gdbinit|lldbinit))$/i,
   },
   { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
   {
@@ -62,11 +65,14 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     kind: 'machine',
     pattern: /(?:^|\/)(?:\.devcontainer(?:\/.*)?|\.?devcontainer\.json|\.gitpod\.(?:ya?ml|dockerfile))$/i,
   },
-  { kind: 'shell', pattern: /(?:^|\/)(?:\.envrc(?:\.[\w-]+)?|\.?mise(?:\.[\w-]+)*\.toml)$/i },
+  {
+    kind: 'shell',
+    pattern: /(?:^|\/)(?:\.envrc(?:\.[\w-]+)?|\.?mise(?:\.[\w-]+)*\.toml|(?:\.mise|mise|\.config\/mise)\/.*)$/i,
+  },
   {
     kind: 'package-source',
     pattern:
-      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.?pnpmfile\.[cm]?js|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.(?:conf|ini)|(?:uv|poetry)\.toml|\.condarc|\.gemrc|\.bundle\/config|nuget\.config|\.netrc|\.curlrc|init\.gradle(?:\.kts)?|gradle\.properties|\.bazelrc|\.yarn\/(?:plugins|releases)\/.*)$/i,
+      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.?pnpmfile\.[cm]?js|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.(?:conf|ini)|\.?(?:uv|poetry|pdm|hatch)\.toml|\.condarc|\.gemrc|\.bundle\/config|nuget\.config|\.netrc|\.curlrc|init\.gradle(?:\.kts)?|gradle\.properties|verification-(?:metadata\.xml|keyring\.\w+)|\.bazelrc|\.bazeliskrc|\.corepack\.env|\.yarn\/(?:plugins|releases)\/.*)$/i,
   },
   {
     kind: 'dependencies',
@@ -76,7 +82,13 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'wrapper',
     pattern:
-      /(?:^|\/)(?:gradlew|mvnw|sbtx?|millw?|pants|bazelisk|buildw)(?:\.(?:bat|cmd|ps1))?$|(?:^|\/)(?:gradle|maven)-wrapper\.(?:jar|properties)$/i,
+      /(?:^|\/)(?:gradlew|mvnw|sbtx?|millw?|pants|bazelisk|buildw|amper|rebar3|tools\/bazel)(?:\.(?:bat|cmd|ps1))?$|(?:^|\/)(?:gradle|maven)-wrapper\.(?:jar|properties)$/i,
+  },
+  // These files name the version of the tool, and with it the program that is downloaded and started.
+  {
+    kind: 'wrapper',
+    pattern:
+      /(?:^|\/)(?:\.bazelversion|\.tool-versions|\.sdkmanrc|rust-toolchain(?:\.toml)?|global\.json|dotnet-tools\.json|project\/build\.properties)$/i,
   },
   {
     kind: 'notes',
@@ -87,7 +99,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'agent-instructions',
     pattern:
-      /(?:^|\/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|(?:opencode|\.?crush)\.jsonc?|\.roomodes|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.qwen|\.copilot|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|\.goose|\.amp|\.factory|\.kilocode|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
+      /(?:^|\/)(?:@?(?:AGENTS?|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX|CONVENTIONS)(?:\.\w+)?\.md|mcp\.json|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|(?:opencode|\.?crush)\.jsonc?|\.roomodes|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.qwen|\.copilot|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|\.goose|\.amp|\.factory|\.kilocode|memory-bank|prompts?)\/.*)$|^(?:.*\.?ralph\/)?PROMPT\.md$|(?:^|\/)\.ralph\/(?:specs\/.*|SPECS_INDEX\.md)$/i,
   },
 ];
 

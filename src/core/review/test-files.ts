@@ -45,9 +45,13 @@ const LOCK_FILE = new RegExp(
     /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock)$/,
     /(?:^|\/)(?:Cargo\.lock|poetry\.lock|uv\.lock|pdm\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock)$/,
     /(?:^|\/)(?:go\.sum|mix\.lock|pubspec\.lock|Podfile\.lock|Package\.resolved|packages\.lock\.json|flake\.lock)$/,
+    /(?:^|\/)(?:pylock(?:\.[\w-]+)?\.toml|requirements[\w-]*\.lock|pixi\.lock|conda-lock\.ya?ml|gems\.locked|go\.work\.sum)$/,
+    /(?:^|\/)(?:[\w-]*gradle\.lockfile|paket\.lock|stack\.yaml\.lock|shard\.lock|rebar\.lock|renv\.lock|conan\.lock)$/,
+    /(?:^|\/)(?:MODULE\.bazel\.lock|\.terraform\.lock\.hcl|Chart\.lock|Cartfile\.resolved|vlt-lock\.json|mise\.lock)$/,
   ]
     .map(({ source }) => source)
     .join('|'),
+  'i',
 );
 
 const HASH = /\.(?:py|pyi|rb|rake|exs?|sh|bash|bats|pl|pm|t|r|jl|cr|nim|ya?ml|toml)$/i;

@@ -69,8 +69,10 @@ export function findUnsetVariables(command: string, variables: StepVariables): r
  */
 export function findNeededVariables(command: string): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
-  const { needed, words } = scanShell(command);
-  return [...new Set(needed)].slice(0, MAX_NAMES).filter((name) => !GIVEN.test(name) && !sets(words, name));
+  const scanned = scanShell(command);
+  // An assignment such as `make X=$X` only passes the variable on.
+  const words = scanned.words.replaceAll(/(?<!\w)(\w+)="?\$\{?\1\}?"?(?=[\s;&|)]|$)/g, ' ');
+  return [...new Set(scanned.needed)].slice(0, MAX_NAMES).filter((name) => !GIVEN.test(name) && !sets(words, name));
 }
 
 /** Returns true if a command sets a variable or may set it: `X=1`, `${X:=1}`, `for X in`, `read -r X`. */

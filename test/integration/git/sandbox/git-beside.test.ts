@@ -70,6 +70,34 @@ const rows: readonly Row[] = [
     names: [/^refs\/tags\/kept$/],
   },
   {
+    what: 'a work tree of its own whose files name each other relatively',
+    script:
+      'git worktree add -q --detach "$AWAY/tree"; cd "$AWAY/tree"; echo x > new.txt; own=$(git rev-parse --absolute-git-dir); realpath --relative-to="$own" "$PWD/.git" > "$own/gitdir"; echo "gitdir: $(realpath --relative-to="$PWD" "$own")" > .git',
+    names: [/^work tree tree$/],
+    patch: /new\.txt/,
+  },
+  {
+    what: 'commits on no branch in work trees of its own, of which one was removed',
+    script:
+      'git worktree add -q --detach "$AWAY/a"; git worktree add -q --detach "$AWAY/b"; for name in a b; do (cd "$AWAY/$name"; echo x > "$name.txt"; git add .; git commit -q -m x); done; rm -rf "$AWAY/a"; cd "$AWAY/b"; git checkout -q --detach HEAD~1',
+    names: [/^commit [0-9a-f]{12} on no branch$/, /^commit [0-9a-f]{12} on no branch$/],
+    patch: /^diff --git a\/a\.txt/,
+  },
+  {
+    what: 'a branch that begins from nothing',
+    script:
+      'git checkout -q --orphan pages; git rm -rfq .; echo x > index.html; git add .; git commit -q -m x; git checkout -q -f ralph/queue',
+    names: [/^branch pages$/],
+    patch: /^diff --git a\/index\.html b\/index\.html\nnew file mode 100644\n(?![^]*diff)/,
+  },
+  {
+    what: "the server's commits, which the agent looked at, and remarks",
+    isInSandbox: true,
+    script:
+      'at=$(git branch --show-current); git switch -q -c theirs; echo x > new.txt; git add .; git commit -q -m x; git update-ref refs/remotes/origin/theirs HEAD; git worktree add -q --detach "$AWAY/look"; git switch -q "$at"; git notes add -m remark',
+    names: [],
+  },
+  {
     what: 'a branch without work',
     script:
       'git branch idle; git tag idle-tag; git worktree add -q --detach "$AWAY/old" HEAD~0; git worktree add -q "$AWAY/tree" -b third',

@@ -43,6 +43,8 @@ test.each<[string, readonly string[]]>([
   ['printf "%s" "$FROM_SETUP" | grep yes', ['FROM_SETUP']],
   ['for f in $FILES; do read -r line <<< "$f$TAIL"; echo $line; done', ['FILES', 'TAIL']],
   ['local a=${B%/} c; echo $c', ['B']],
+  ['make CC=$CC && URL="${URL}" npm test', ['CC', 'URL']],
+  ['LIBRARIES=$LIBRARIES:lib npm test', []],
   ['TAG=x; docker build -t $TAG .', []],
   ['export TAG=x && echo $TAG', []],
   ['for f in *.ts; do echo $f; done', []],

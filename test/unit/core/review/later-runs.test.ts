@@ -109,10 +109,23 @@ test.each<[string, readonly ReviewedChange[], readonly string[]]>([
     [change('package-lock.json', { before: lock('https://registry.npmjs.org'), after: lock('https:evil.test') })],
     ['lock-file: packages from evil.test'],
   ],
+  [
+    "settings of later runs, of an agent's servers and of the tools' versions",
+    [
+      '.ralph/config.json',
+      'config.yaml',
+      'scripts/ralph/prompt.md',
+      '@AGENT.md',
+      'mcp.json',
+      '.bazelversion',
+      '.mise/config.toml',
+    ].map((path) => change(path)),
+    ['task-runner', 'shell', 'wrapper', 'agent-instructions'],
+  ],
   ["a model's weights", [change('models/a.pth', { binary: true })], ['changed-binary']],
   [
     'files that run whenever a tool starts',
-    [change('build.rs'), change('lib/sitecustomize.py'), change('src/a.pth')],
+    [change('build.rs'), change('lib/sitecustomize.py'), change('src/a.pth'), change('.Rprofile'), change('.ghci')],
     ['script-by-itself'],
   ],
   [
@@ -130,4 +143,141 @@ test.each<[string, readonly ReviewedChange[], readonly string[]]>([
   ],
 ])('%s', (_, changes, expected) => {
   expect(kindsOf(...changes)).toEqual(expected);
+});
+
+const npm = (name: string, more: string): string =>
+  `{"packages": {"node_modules/${name}": {"version": "1.0.0", ${more}}}}`;
+const SCRIPT = '"hasInstallScript": true';
+
+test.each<[what: string, path: string, before: string, after: string, found: string | null]>([
+  [
+    'a host in percent signs',
+    'package-lock.json',
+    lock('https://a.test'),
+    lock('https://%65vil.test'),
+    'from evil.test',
+  ],
+  ['a host of other letters', 'package-lock.json', lock('https://a.test'), lock('https://évil.test'), 'from évil.test'],
+  [
+    'a host behind a known one',
+    'package-lock.json',
+    lock('https://a.test'),
+    lock('https://a.test:x@evil.test'),
+    'from evil.test',
+  ],
+  [
+    'a short name of a repository',
+    'package-lock.json',
+    lock('https://a.test'),
+    '{"a": {"version": "github:e/a#1"}}',
+    'from github.com',
+  ],
+  [
+    'another package with a script',
+    'package-lock.json',
+    npm('a', SCRIPT),
+    npm('b', SCRIPT),
+    '1 more package runs a script',
+  ],
+  ['the same package, newer', 'package-lock.json', npm('a', SCRIPT), npm('b/node_modules/a', SCRIPT), null],
+  [
+    'an address in an address',
+    'yarn.lock',
+    '',
+    'resolution: "a@npm:1.0.0::__archiveUrl=https%3A%2F%2Fevil.test%2Fa.tgz"',
+    'from evil.test',
+  ],
+  [
+    'a registry in braces',
+    'pnpm-lock.yaml',
+    '',
+    'resolution: {integrity: x, registry: https://evil.test}',
+    'from evil.test',
+  ],
+  [
+    'git as another user',
+    'pnpm-lock.yaml',
+    '',
+    'resolution: {repo: deploy@evil.test:e/a.git, type: git}',
+    'from evil.test',
+  ],
+  ['another version', 'pnpm-lock.yaml', '', "packages:\n  foo@1.0.0:\n  '@a/b@2.0.0-rc.1':\n", null],
+  [
+    'a newer package that is built',
+    'pnpm-lock.yaml',
+    '  /a@1.0.0:\n    requiresBuild: true\n',
+    '  /a@1.1.0:\n    requiresBuild: true\n',
+    null,
+  ],
+  ['a repository for Bun', 'bun.lock', '', '{"packages": {"a": ["a@github:e/a#1", {}, "e-a-1"]}}', 'from github.com'],
+  [
+    'a package that Bun trusts',
+    'bun.lock',
+    '{"trustedDependencies": ["a"]}',
+    '{"trustedDependencies": ["a", "b"]}',
+    '1 more package runs a script',
+  ],
+  [
+    'another index',
+    'uv.lock',
+    'registry = "https://pypi.org/simple"',
+    'registry = "https://evil.test/simple"',
+    'from evil.test',
+  ],
+  [
+    'a package that is built',
+    'uv.lock',
+    '',
+    '[[package]]\nname = "a"\nsdist = { url = "a-1.tar.gz" }\n',
+    '1 more package runs a script',
+  ],
+  [
+    'a package that need not be built',
+    'poetry.lock',
+    '',
+    '[[package]]\nname = "a"\nfiles = [\n  {file = "a.whl"},\n  {file = "a.tar.gz"}]',
+    null,
+  ],
+  ['another way to a host', 'poetry.lock', '', 'url = "svn://evil.test/a"', 'from evil.test'],
+  ['a lock file by its new name', 'pylock.dev.toml', '', 'url = "https://evil.test/a.whl"', 'from evil.test'],
+  [
+    'a repository beside the index',
+    'Cargo.lock',
+    '"registry+https://github.com/rust-lang/crates.io-index"',
+    '"git+https://github.com/e/a#1"',
+    'from github.com',
+  ],
+  [
+    'a module of another host',
+    'go.sum',
+    'github.com/a/b v1.0.0 h1:x=\n',
+    'github.com/a/c v1.0.0 h1:x=\nevil.test/b v1.0.0 h1:x=\n',
+    'from evil.test',
+  ],
+  ['a provider of another host', '.terraform.lock.hcl', '', 'provider "evil.test/a/b" {', 'from evil.test'],
+  [
+    'a web page',
+    'composer.lock',
+    '{}',
+    '{"packages": [{"homepage": "https://a.test", "funding": [{"url": "https://b.test"}]}]}',
+    null,
+  ],
+  [
+    'a host that only a page was at',
+    'composer.lock',
+    '{"homepage": "https://evil.test"}',
+    '{"dist": {"url": "https://evil.test/a.zip"}}',
+    'from evil.test',
+  ],
+  [
+    'a plugin of Composer',
+    'composer.lock',
+    '{}',
+    '{"packages": [{"name": "e/p", "type": "composer-plugin"}]}',
+    '1 more package runs a script',
+  ],
+  ['a name in capitals', 'PACKAGE-LOCK.JSON', lock('https://a.test'), lock('https://evil.test'), 'from evil.test'],
+])('a lock file that brings %s', (_, path, before, after, found) => {
+  const kinds = kindsOf(change(path, { before, after }));
+  expect(kinds).toEqual(found === null ? [] : [expect.stringContaining(found)]);
 });

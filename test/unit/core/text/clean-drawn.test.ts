@@ -17,6 +17,16 @@ const hiding: readonly [string, string][] = [
   ['words for screen readers', `\`\`\`mermaid\ngraph TD\naccDescr: ${SECRET}\nA --> B\n\`\`\``],
   ['words for screen readers, over lines', `\`\`\`mermaid\ngraph TD\naccDescr {\n${SECRET}\n}\n\`\`\``],
   ['a tooltip', `\`\`\`mermaid\ngraph TD\nclick A "https://x.test" "${SECRET}"\n\`\`\``],
+  ['a name that another one replaces', diagram(`sequenceDiagram\n  participant ${SECRET} as Bob\n  Bob->>Bob: x`)],
+  ['the name of a group with a title', diagram(`graph TD\nsubgraph ${SECRET} [Title]\nA --> B\nend`)],
+  ['the name of a class with a title', diagram(`classDiagram\nclass \`${SECRET}\`["Title"]`)],
+  ['the name of an entity with a title', diagram(`erDiagram\n"${SECRET}"["Title"] {\nint id\n}`)],
+  ['days without work', diagram(`gantt\n  excludes ${SECRET}\n  a: 2026-01-01, 1d`)],
+  ['classes of a mind map', diagram(`mindmap\n  root\n    a\n    :::${SECRET}`)],
+  ['a comment of a sequence', diagram(`sequenceDiagram\n# ${SECRET}\nA->>B: x`)],
+  ['a comment behind a message', diagram(`sequenceDiagram\nA->>B: x # ${SECRET}`)],
+  ['a comment of states', `> ${diagram(`stateDiagram-v2\n # ${SECRET}\n a --> b`).replaceAll('\n', '\n> ')}`],
+  ['a formula in raw HTML', `<p align="center">$\\phantom{\\text{${SECRET}}}$</p>`],
   ['white words', `\`\`\`mermaid\ngraph TD\nA["${SECRET}"]\nstyle A fill:#fff,color:#fff\n\`\`\``],
   ['a diagram in a quote', `> \`\`\`mermaid\n> graph TD\n> %% ${SECRET}\n> \`\`\``],
   ['a diagram that is never closed', `\`\`\`mermaid\ngraph TD\n%% ${SECRET}`],
@@ -79,6 +89,9 @@ describe('what GitHub draws hides nothing', () => {
     'So $\\operatorname*{argmax}_x \\frac{a}{b}\\,x \\in \\{1\\}$ holds.',
     '$$\\begin{aligned} x &= 1 \\\\[1em] y &= \\text{if } x \\end{aligned}$$',
     '```mermaid\ngraph TD\nclassDef a fill:#f9f,stroke:#333,stroke-width:4px,color:#000\nA["a < b <br/> c"] --> B\n```',
+    '```mermaid\nsequenceDiagram\nparticipant a as Alice Smith\nactor Bob\na->>Bob: 3 #35; and #amp; more\n```',
+    '```mermaid\ngraph TD\nsubgraph one [First step]\nA["Issue #7"] --> B:::green\nend\nsubgraph Second step\nexcludes --> C\nend\n```',
+    '```mermaid\nstateDiagram-v2\nclassDef bad fill:#f00\na --> b\n```',
     '```mermaid\nstateDiagram-v2\nStill --> Moving: color: red is chosen\n```',
     '```mermaid\nflowchart TD\nA@{ shape: rect, label: "x, y: z" } --> B\n```',
     'Set $HOME and $PATH\nto 100% of $X.',
@@ -91,8 +104,14 @@ describe('what GitHub draws hides nothing', () => {
     expect(cleanText(markdown)).toEqual({ text: markdown, removed: 0, kinds: {} });
   });
 
-  test('and a long run of blanks in a diagram is read in linear time', () => {
-    const text = diagram(`---\n${'\n '.repeat(30_000)}x`);
+  test.each([
+    `---\n${'\n '.repeat(30_000)}x`,
+    `sequenceDiagram\nparticipant ${' '.repeat(60_000)}x`,
+    `sequenceDiagram\nparticipant a ${'b '.repeat(30_000)}`,
+    `graph TD\n${'subgraph a b '.repeat(5_000)}`,
+    `classDiagram\n${'"a" '.repeat(15_000)}${' '.repeat(30_000)}`,
+  ])('and a long run of the same in a diagram is read in linear time', (lines) => {
+    const text = diagram(lines);
     const fence = { start: 0, end: text.length, language: 'mermaid' };
     expect(cpuMs(() => findUnseenInFence(text, fence))).toBeLessThan(1_000);
   });

@@ -37,8 +37,10 @@ const MAX_REFLOG_BYTES = 256 * 1024;
 const MAX_WORK_TREES = 5;
 /** Maximum length of a patch, in characters; longer ones are cut. */
 const MAX_CUT_PATCH_CHARS = 512 * 1024;
-/** Refs without work of the agent: copies of the server's branches, and our own notes. */
-const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
+/** Maximum number of the server's branches whose commits are known. */
+const MAX_REMOTE_REFS = 1_000;
+/** Refs without work of the agent: copies of the server's branches, our own notes, and remarks about commits. */
+const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch|notes|replace)\//;
 
 /**
  * Finds work outside the checked-out branch that the git directory knows: other branches, tags, stashes, abandoned
@@ -58,7 +60,7 @@ export async function findBeside(
     ]),
     readRegular(join(workspace.gitFolder, 'HEAD'), 4096),
     stashesOf(workspace),
-    abandonedHeads(workspace),
+    abandonedHeads(workspace.gitFolder),
     workTreesOf(options, tolerated),
   ]);
   const [, current = ''] = /^ref: (.+)\n?$/.exec(at?.bytes.toString() ?? '') ?? [];
@@ -83,12 +85,16 @@ async function stashesOf({ commonFolder }: BesideOptions['workspace']): Promise<
 }
 
 /** Returns commits that were made on a detached HEAD and abandoned by a later checkout. */
-async function abandonedHeads({ gitFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
+async function abandonedHeads(gitFolder: string): Promise<readonly BesideWork[]> {
   const ids = (await lastLines(join(gitFolder, 'logs', 'HEAD'))).flatMap((line) => {
     const [, id = ''] = /^([0-9a-f]+) [0-9a-f]+ [^\t]*\tcheckout: moving from [0-9a-f]{7,64} to /.exec(line) ?? [];
     return id === '' ? [] : [id];
   });
-  return [...new Set(ids)].map((id) => ({ is: 'head', name: id.slice(0, 12), id }));
+  return [...new Set(ids)].map(besideHead);
+}
+
+function besideHead(id: ObjectId): BesideWork {
+  return { is: 'head', name: id.slice(0, 12), id };
 }
 
 async function lastLines(path: string): Promise<readonly string[]> {
@@ -102,8 +108,9 @@ async function lastLines(path: string): Promise<readonly string[]> {
 }
 
 /**
- * Returns the other work trees and the submodules, with the id of their content. `tolerated` also applies to the work
- * trees, because git wrote their files in the same way as those of the checkout.
+ * Returns the other work trees and the submodules, with the id of their content; of a work tree whose folder is gone,
+ * its commit. `tolerated` also applies to the work trees, because git wrote their files in the same way as those of the
+ * checkout.
  */
 async function workTreesOf(
   options: BesideOptions,
@@ -114,10 +121,10 @@ async function workTreesOf(
   const found: BesideWork[] = [];
   for (const name of names) {
     const place = await placeOfTree(join(folder, name));
-    if (place === null) continue;
-    const id = await storeWorkTree(options, place, tolerated).catch(() => null);
+    const id = place === null ? null : await storeWorkTree(options, place, tolerated).catch(() => null);
     const head = await readRef(options.workspace, `worktrees/${name}/HEAD`);
-    if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
+    if (head !== null) found.push(id === null ? besideHead(head) : { is: 'work-tree', name, id, head });
+    found.push(...(await abandonedHeads(join(folder, name))));
   }
   const { top, commonFolder } = options.workspace;
   for (const module of (await listModules(commonFolder)).slice(0, MAX_WORK_TREES)) {
@@ -162,11 +169,12 @@ async function submodulesWithoutRepository({ workspace: { top, git } }: BesideOp
 
 /** Returns the work tree of a git directory, or null if it is gone or belongs to another git directory. */
 async function placeOfTree(gitFolder: string): Promise<string | null> {
-  const link = (await readRegular(join(gitFolder, 'gitdir'), 4096))?.bytes.toString().trim() ?? '';
-  if (!link.startsWith('/') || !link.endsWith('/.git')) return null;
-  const back = await readFile(link, 'utf8').catch(() => '');
+  // Both paths may be relative to the file that contains them.
+  const link = resolve(gitFolder, (await readRegular(join(gitFolder, 'gitdir'), 4096))?.bytes.toString().trim() ?? '');
+  if (!link.endsWith('/.git')) return null;
+  const [, back = ''] = /^gitdir: (.+)\n?$/.exec(await readFile(link, 'utf8').catch(() => '')) ?? [];
   const place = dirname(link);
-  return back.trim() === `gitdir: ${gitFolder}` && (await lstat(place)).isDirectory() ? place : null;
+  return resolve(place, back) === gitFolder && (await lstat(place)).isDirectory() ? place : null;
 }
 
 async function storeWorkTree(
@@ -214,8 +222,10 @@ export async function createBesidePatch(
   const repository = await besideRepository(options, options.workspace.top);
   const { git } = repository;
   const isTree = item.is === 'work-tree' || item.is === 'submodule';
+  const past = [...known, ...(await remoteCommits(options.workspace))];
   if (!isTree) {
-    const news = await git.answer(['rev-list', '--max-count=1', item.id, ...known.map((id) => `^${id}`)]);
+    const input = [item.id, ...past.map((id) => `^${id}`), ''].join('\n');
+    const news = await git.answer(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], { input });
     if (news.exitCode !== 0 || news.stdout.length === 0) return null;
   }
   const base = await baseOf();
@@ -228,19 +238,28 @@ export async function createBesidePatch(
   const text = `${patch.exitCode === 0 ? patch.stdout.toString() : ''}${untracked}`;
   return text.slice(0, MAX_CUT_PATCH_CHARS);
 
-  /** Returns the commit from which the work began. */
+  /** Returns the commit from which the work began, or the empty tree if it began from nothing. */
   async function baseOf(): Promise<string> {
     if (item.is === 'stash') return `${item.id}^1`;
     if (item.is === 'submodule') return contentOfSubmodule();
-    const merged = await git.answer(['merge-base', item.head ?? item.id, known[0] ?? '']);
-    return merged.exitCode === 0 ? merged.stdout.toString().trim() : (known[0] ?? '');
+    const [last = ''] = known;
+    for (const others of [past, [last]]) {
+      const merged = await git.answer(['merge-base', item.head ?? item.id, ...others]);
+      if (merged.exitCode === 0) return merged.stdout.toString().trim();
+      if (merged.exitCode === 1) return emptyTree();
+    }
+    return last;
   }
 
   /** Returns the commit of a submodule, or the empty tree if the job did not check it out. */
   async function contentOfSubmodule(): Promise<string> {
     const commit = await git.text(['rev-parse', '--verify', `${now}:${item.name}`]);
     const isHere = (await git.answer(['cat-file', '-e', commit.trim()])).exitCode === 0;
-    return isHere ? commit : git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
+    return isHere ? commit : emptyTree();
+  }
+
+  async function emptyTree(): Promise<string> {
+    return await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   }
 
   /** Returns the files that git did not track, which a stash keeps in a separate commit. */
@@ -256,4 +275,10 @@ export async function createBesidePatch(
     ]);
     return shown.exitCode === 0 ? shown.stdout.toString() : '';
   }
+}
+
+/** Returns the newest commits of the server's branches: work of others, which the agent may have checked out. */
+async function remoteCommits({ git }: BesideOptions['workspace']): Promise<readonly ObjectId[]> {
+  const question = ['for-each-ref', `--count=${String(MAX_REMOTE_REFS)}`, '--format=%(objectname)', 'refs/remotes/'];
+  return [...new Set((await git.answer(question)).stdout.toString().split('\n'))].filter((id) => id !== '');
 }
