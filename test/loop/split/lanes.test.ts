@@ -254,6 +254,23 @@ describe('more lanes than machines', () => {
     expect(run.lanes.get('issue-3')?.publish?.log.join('\n')).not.toContain('counts as used');
   });
 
+  test('are free as soon as GitHub says that their run has ended, if all machines of it are gone', async () => {
+    const project = createLongQueue({ 'max-cost-usd': '12', 'max-cost-usd-per-day': '100' });
+    await runLanes(project, { loop: () => 'never', publish: () => 'never', withoutFinish: true });
+    expect(heldIn(project).held).toEqual(lanes);
+    for (const ended of [null, 0]) {
+      if (ended !== null) project.forge.endedAttempts.set('1', ended);
+      expect((await runLanes(project)).gate.end).toBe('refused (another_run)');
+    }
+    project.forge.endedAttempts.set('1', 1);
+    const ends = [await runLanes(project), await runLanes(project)].map(endsOf);
+    const complete = 'complete (plan_complete)';
+    expect(Object.assign({}, ...ends)).toMatchObject({ queue: complete, 'issue-2': complete, 'issue-3': complete });
+    expect(heldIn(project).held).toEqual([]);
+    // What the dead run has used is unknown, so its reservations count for an hour.
+    expect(heldIn(project).reserved).toBe(3);
+  });
+
   test('are not begun with limits that are too small for their tasks', async () => {
     const run = await runLanes(createLongQueue({ 'max-iterations': '10' }));
     expect([...run.lanes.keys()]).toEqual(['queue', 'issue-2']);
