@@ -1,3 +1,4 @@
+import { ASSUMED } from '../../../bench/fleet/fleet.ts';
 import { failAt } from '../stage/faults/behind-the-call.ts';
 import { describe, expect, test } from 'vitest';
 import { IS_DEEP } from '../../runs.ts';
@@ -28,8 +29,11 @@ function dispatched(command: string): Event {
 }
 
 /** Creates a project with three issues that may be worked on side by side. */
-function createShop(inputs: Readonly<Record<string, string>> = {}): Project {
-  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '', 'src/d.ts': '', 'src/e.ts': '' };
+function createShop(
+  inputs: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string>> = {},
+): Project {
+  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '', 'src/d.ts': '', 'src/e.ts': '', ...more };
   const project = createProject({ issues: [], files, agent: [finisher], inputs: { parallel: '3', ...inputs } });
   for (const [at, path] of Object.keys(files).slice(0, 3).entries())
     addIssue(project.forge, at + 1, { body: `Change ${path}` });
@@ -90,6 +94,17 @@ test('three lanes: each is published by itself, and the last job sums them up an
   expect(project.forge.pulls.map(({ branch }) => branch).sort()).toEqual(LANES.map((lane) => `ralph/${lane}`).sort());
   expect(heldIn(project)).toEqual(FREE);
   expect(project.script.calls).toHaveLength(3);
+});
+
+test('twenty lanes send at most the requests and writes that docs/scale.md gives', async () => {
+  const inputs = { parallel: '20', 'max-open-prs': '0', 'max-iterations': '100', 'max-cost-usd': '0' };
+  const paths = Array.from({ length: 17 }, (_, at) => `src/${String(at)}.ts`);
+  const project = createShop(inputs, Object.fromEntries(paths.map((path) => [path, ''])));
+  for (const [at, path] of paths.entries()) addIssue(project.forge, at + 4, { body: `Change ${path}` });
+  const run = await runLanes(project);
+  expect(run.lanes.size).toBe(20);
+  expect(project.forge.requests().sent).toBeLessThanOrEqual(20 * ASSUMED.branchRequests);
+  expect(project.forge.writes.length).toBeLessThanOrEqual(20 * ASSUMED.taskWrites);
 });
 
 test('the gate makes each kind of write for all lanes at the same moment, so that they go together', async () => {
