@@ -57,7 +57,7 @@ export const ASSUMED = {
   idleRequests: 3,
   runRequests: 20,
   taskRequests: 10,
-  taskWrites: 10,
+  taskWrites: 11,
   /** Requests of one of many branches in a run. */
   branchRequests: 14,
 } as const;

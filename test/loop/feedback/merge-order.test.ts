@@ -5,6 +5,7 @@ import type { Project } from '../stage/project.ts';
 import { addIssue, commented, createProject, labeled, makeRed, type Run, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
+import { open, type Tap } from '../stage/tap.ts';
 import { HOUR, next, worker } from './reviewing.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 
@@ -181,6 +182,26 @@ describe('auto-merge', () => {
     });
     await next(project);
     expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
+  });
+
+  test('is not armed beside one that another run has armed in the meantime, or that GitHub has not judged yet', async () => {
+    const project = createProject({ issues: [1, 2], agent: [worker], inputs: armed });
+    let isBegun = false;
+    const tap: Tap = {
+      ...open,
+      call: async (name, call) => {
+        if (name === 'forge.openPullRequest' && !isBegun) {
+          isBegun = true;
+          await runOnce(project, { event: labeled(2) });
+        }
+        return open.call(name, call);
+      },
+    };
+    await runOnce(project, { event: labeled(1), tap });
+    expect(arms(project)).toEqual(['armed ralph/issue-2']);
+    project.forge.saidOf.set('ralph/issue-2', { ...project.forge.saidOf.get('ralph/issue-2'), mergeable: 'unknown' });
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-2']);
   });
 
   test('is armed where checks are left to people, and no other branch of the prefix is', async () => {

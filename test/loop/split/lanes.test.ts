@@ -1,7 +1,7 @@
 import { ASSUMED } from '../../../bench/fleet/fleet.ts';
 import { failAt } from '../stage/faults/behind-the-call.ts';
 import { describe, expect, test } from 'vitest';
-import { IS_DEEP } from '../../runs.ts';
+import { deepTest, IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from '../stage/behaviours.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
@@ -96,7 +96,7 @@ test('three lanes: each is published by itself, and the last job sums them up an
   expect(project.script.calls).toHaveLength(3);
 });
 
-test('twenty lanes send at most the requests and writes that docs/scale.md gives', async () => {
+deepTest('twenty lanes send at most the requests and writes that docs/scale.md gives', async () => {
   const inputs = { parallel: '20', 'max-open-prs': '0', 'max-iterations': '100', 'max-cost-usd': '0' };
   const paths = Array.from({ length: 17 }, (_, at) => `src/${String(at)}.ts`);
   const project = createShop(inputs, Object.fromEntries(paths.map((path) => [path, ''])));
@@ -135,6 +135,15 @@ test('the dashboard is made once, by the last job, with the pull requests of all
   expect(project.forge.writes.filter((line) => line.includes('dashboard'))).toHaveLength(1);
   const [page] = [...project.forge.dashboards.values()];
   for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
+});
+
+test('auto-merge is armed for one lane alone, by the last job, and all pages have the order', async () => {
+  const project = createShop({ 'auto-merge': 'true', verify: 'npm test' });
+  await runLanes(project);
+  expect(project.forge.writes.filter((line) => line.startsWith('armed '))).toEqual(['armed ralph/queue']);
+  const [first = expect.fail()] = project.forge.pulls;
+  for (const { body } of project.forge.pulls) expect(body).toContain(`Merge #${String(first.number)} next`);
+  expect(first.body).toContain(`Auto-merge of #${String(first.number)} is on`);
 });
 
 /** Makes the server refuse one of the branches that the gate pushes. */
