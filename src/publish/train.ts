@@ -1,5 +1,6 @@
 import type { LaneState } from '../core/lane/state/state.ts';
 import { type AutoMerge, explainNotArmed, isPushedByOthers } from '../core/train/auto-merge.ts';
+import { isLaneId } from '../core/tasks/ids.ts';
 import { findNextPull, type Train, type TrainPull } from '../core/train/train.ts';
 import { textOf } from '../errors.ts';
 import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
@@ -63,8 +64,11 @@ async function findArmedSince(
 ): Promise<number | 'unknown' | null> {
   const before = new Set(pulls.flatMap(({ number, isArmed }) => (isArmed ? [number] : [])));
   try {
-    const { open } = await forge.waitingPullRequests(config.branchPrefix);
-    return open.find(({ number, isArmed }) => isArmed && !before.has(number))?.number ?? null;
+    const { branchPrefix: prefix } = config;
+    const { open } = await forge.waitingPullRequests(prefix);
+    // A person may have a branch with the same prefix.
+    const others = open.filter(({ number, branch }) => !before.has(number) && isLaneId(branch.slice(prefix.length)));
+    return others.find(({ isArmed }) => isArmed)?.number ?? null;
   } catch (error) {
     log.info(`Auto-merge is left to the next run: ${textOf(error)}`);
     return 'unknown';

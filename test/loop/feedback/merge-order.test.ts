@@ -209,6 +209,7 @@ describe('auto-merge', () => {
     commit(project, 'main', { other: 'new' });
     project.origin.branches.set('ralph/of-a-person', project.origin.branches.get('main') ?? '');
     await project.forge.openPullRequest({ title: '', body: '', head: 'ralph/of-a-person', base: 'main', draft: false });
+    project.forge.saidOf.set('ralph/of-a-person', { autoMerge: true });
     await runOnce(project, { event: labeled(1) });
     await next(project);
     expect(arms(project)).toEqual(['armed ralph/issue-1']);
