@@ -39,6 +39,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${REPOSITORY}/check-runs/{check_run_id}/annotations`]: ['get'],
   [`${REPOSITORY}/actions/jobs/{job_id}`]: ['get'],
   [`${REPOSITORY}/actions/jobs/{job_id}/logs`]: ['get'],
+  [`${REPOSITORY}/actions/runs/{run_id}`]: ['get'],
   [`${REPOSITORY}/actions/runs/{run_id}/attempts/{attempt_number}/jobs`]: ['get'],
   [`${REPOSITORY}/actions/permissions/workflow`]: ['get'],
   [`${REPOSITORY}/actions/secrets`]: ['get'],

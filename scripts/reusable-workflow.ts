@@ -321,6 +321,7 @@ ${passed} }
     permissions:
       contents: write # keep the state on refs/ralph/v2/
       issues: write # keep the dashboard
+      pull-requests: write # write the order of merges on all pages, turn auto-merge on
     outputs: {
 ${OF_STEP} }
 ${APP_ENV}

@@ -30,6 +30,9 @@ export interface FleetWeek {
   /** Requests in an hour of the busiest repository, and of all repositories together. */
   readonly peakRequestsOfOne: number;
   readonly peakRequestsOfAll: number;
+  /** Requests in an hour that write what people see: texts, labels, reactions. */
+  readonly peakWritesOfOne: number;
+  readonly peakWritesOfAll: number;
   /** Minutes from a label until an agent works on the task: half of the tasks, and 95 of 100. */
   readonly pickedUp: { readonly half: number; readonly most: number };
 }
@@ -41,7 +44,7 @@ const HOUR = 60;
  * The assumptions, in minutes, dollars and requests. Requests are those that `npm run bench requests` counts; the
  * others are rounded from the runs of docs/how-it-stops.md. GitHub starts schedules and events with a delay.
  */
-const ASSUMED = {
+export const ASSUMED = {
   tasksAWeek: 6,
   callsOfTask: 2,
   callMinutes: 4,
@@ -54,6 +57,9 @@ const ASSUMED = {
   idleRequests: 3,
   runRequests: 20,
   taskRequests: 10,
+  taskWrites: 11,
+  /** Requests of one of many branches in a run. */
+  branchRequests: 14,
 } as const;
 
 interface Job {
@@ -67,15 +73,15 @@ export function playFleet({ repositories, schedule, seed }: FleetSetting): Fleet
   const jobs: Job[] = [];
   const calls: Job[] = [];
   const waits: number[] = [];
-  const requestsOfAll = new Float64Array(WEEK_MINUTES / HOUR + 2);
-  let peakRequestsOfOne = 0;
+  const [requestsOfAll, writesOfAll] = [createHours(), createHours()];
+  let [peakRequestsOfOne, peakWritesOfOne] = [0, 0];
   let idleMinutes = 0;
   let tasks = 0;
   for (let repository = 0; repository < repositories; repository += 1) {
-    const requests = new Float64Array(requestsOfAll.length);
-    const note = (at: number, sent: number): void => {
-      const hour = Math.floor(at / HOUR);
-      requests[hour] = (requests[hour] ?? 0) + sent;
+    const [requests, writes] = [createHours(), createHours()];
+    const note = (at: number, sent: number, written: number): void => {
+      addTo(requests, Math.floor(at / HOUR), sent);
+      addTo(writes, Math.floor(at / HOUR), written);
     };
     // Each labelled issue is worked on at once, on a branch of its own.
     for (const labelled of labelsOf(random)) {
@@ -92,18 +98,20 @@ export function playFleet({ repositories, schedule, seed }: FleetSetting): Fleet
       for (let call = 0; call < number; call += 1)
         calls.push({ at: works + call * ASSUMED.callMinutes, minutes: ASSUMED.callMinutes });
       waits.push(works - labelled);
-      note(starts, ASSUMED.runRequests / 2);
-      note(works + worked, ASSUMED.runRequests / 2 + ASSUMED.taskRequests);
+      note(starts, ASSUMED.runRequests / 2, 0);
+      note(works + worked, ASSUMED.runRequests / 2 + ASSUMED.taskRequests, ASSUMED.taskWrites);
     }
     const first = schedule.minute === 'same' ? 17 : Math.floor(ofSchedule() * HOUR * schedule.hours);
     for (let at = first; at < WEEK_MINUTES; at += HOUR * schedule.hours) {
       const starts = at + ofSchedule() * ASSUMED.scheduleDelay;
       jobs.push({ at: starts, minutes: ASSUMED.gateMinutes });
       idleMinutes += 1;
-      note(starts, ASSUMED.idleRequests);
+      note(starts, ASSUMED.idleRequests, 0);
     }
-    for (const [hour, sent] of requests.entries()) requestsOfAll[hour] = (requestsOfAll[hour] ?? 0) + sent;
+    for (const [hour, sent] of requests.entries()) addTo(requestsOfAll, hour, sent);
+    for (const [hour, written] of writes.entries()) addTo(writesOfAll, hour, written);
     peakRequestsOfOne = Math.max(peakRequestsOfOne, ...requests);
+    peakWritesOfOne = Math.max(peakWritesOfOne, ...writes);
   }
   waits.sort((one, other) => one - other);
   return {
@@ -116,8 +124,19 @@ export function playFleet({ repositories, schedule, seed }: FleetSetting): Fleet
     peakCalls: mostAtOnce(calls),
     peakRequestsOfOne,
     peakRequestsOfAll: Math.max(...requestsOfAll),
+    peakWritesOfOne,
+    peakWritesOfAll: Math.max(...writesOfAll),
     pickedUp: { half: shareOf(waits, 0.5), most: shareOf(waits, 0.95) },
   };
+}
+
+/** Creates a number for each hour of the week and of the work that its end begins. */
+function createHours(): Float64Array {
+  return new Float64Array(WEEK_MINUTES / HOUR + 2);
+}
+
+function addTo(hours: Float64Array, hour: number, number: number): void {
+  hours[hour] = (hours[hour] ?? 0) + number;
 }
 
 /** Returns the minutes of a week at which tasks get their label: people work by day, five days a week. */
@@ -152,6 +171,8 @@ interface Limit {
 const LIMITS: readonly Limit[] = [
   { name: 'requests', most: 1_000, used: (week) => week.peakRequestsOfOne },
   { name: "an App's requests", most: 12_500, used: (week) => week.peakRequestsOfAll },
+  { name: 'writes', most: 500, used: (week) => week.peakWritesOfOne },
+  { name: "an App's writes", most: 500, used: (week) => week.peakWritesOfAll },
   { name: 'jobs, Free', most: 20, used: (week) => week.peakJobs },
   { name: 'jobs, Team', most: 60, used: (week) => week.peakJobs },
   { name: 'jobs, Enterprise', most: 500, used: (week) => week.peakJobs },
@@ -179,7 +200,7 @@ export async function renderFleets(seed: number): Promise<string> {
   );
   const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
   const head =
-    '| repositories | schedule | cost a week | runner minutes a week (idle) | jobs at once | calls at once | requests an hour: one, all | over the limit |';
+    '| repositories | schedule | cost a week | runner minutes a week (idle) | jobs at once | calls at once | requests (writes) an hour: one, all | over the limit |';
   const lines = rows.map(({ repositories, schedule: { hours, minute }, week }) => {
     const cells = [
       whole(repositories),
@@ -188,7 +209,7 @@ export async function renderFleets(seed: number): Promise<string> {
       `${whole(week.runnerMinutes)} (${whole(week.idleMinutes)})`,
       whole(week.peakJobs),
       whole(week.peakCalls),
-      `${whole(week.peakRequestsOfOne)}, ${whole(week.peakRequestsOfAll)}`,
+      `${whole(week.peakRequestsOfOne)} (${whole(week.peakWritesOfOne)}), ${whole(week.peakRequestsOfAll)} (${whole(week.peakWritesOfAll)})`,
       brokenBy(week).join('; ') || 'none',
     ];
     return `| ${cells.join(' | ')} |`;
@@ -202,6 +223,6 @@ export async function renderFleets(seed: number): Promise<string> {
     '',
     `Half of the tasks are picked up within ${pickedUp.half.toFixed(1)} minutes of their label, 95 of 100 within ${pickedUp.most.toFixed(1)}.`,
     '',
-    `${String(BRANCHES)} branches of one repository whose runs update the state at the same moment: ${String(contended.kept)} succeed, the last after ${String(contended.seconds)} s and ${String(contended.mostWrites)} writes.`,
+    `A run on ${String(BRANCHES)} branches of one repository sends at most ${String(BRANCHES * ASSUMED.branchRequests)} requests (${String(BRANCHES * ASSUMED.taskWrites)} writes). If all update the state at the same moment, ${String(contended.kept)} succeed, the last after ${String(contended.seconds)} s and ${String(contended.mostWrites)} writes.`,
   ].join('\n');
 }

@@ -78,9 +78,22 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
   };
 }
 
-/** Creates the lookup of the address of the run's own log. */
-function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
+/** Creates the lookups of workflow runs: of the address of this run's own log, and of the ends of others. */
+function createJobs({ ask }: Client): Pick<Forge, 'stepUrl' | 'countEndedAttempts'> {
+  const ended = new Map<string, Promise<number>>();
+  const countEnded = (runId: string): Promise<number> =>
+    ask({ doing: `see if run ${runId} has ended`, needs: ['actions: read'] }, async (octokit, at) => {
+      // Do not retry: without an answer, the run counts as working.
+      const run = { ...at, run_id: Number(runId), exclude_pull_requests: true, request: { retries: 0 } };
+      const { status, run_attempt: newest = 1 } = (await octokit.rest.actions.getWorkflowRun(run)).data;
+      return status === 'completed' ? newest : newest - 1;
+    });
   return {
+    countEndedAttempts(runId) {
+      const known = ended.get(runId) ?? countEnded(runId);
+      ended.set(runId, known);
+      return known;
+    },
     stepUrl({ runId, runAttempt, runnerName }) {
       return ask({ doing: 'list the jobs of this run', needs: ['actions: read'] }, async (octokit, at) => {
         const { data } = await octokit.rest.actions.listJobsForWorkflowRunAttempt({

@@ -1,6 +1,8 @@
 import type { LaneState } from '../core/lane/state/state.ts';
 import { type AutoMerge, explainNotArmed, isPushedByOthers } from '../core/train/auto-merge.ts';
+import { isLaneId } from '../core/tasks/ids.ts';
 import { findNextPull, type Train, type TrainPull } from '../core/train/train.ts';
+import { textOf } from '../errors.ts';
 import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
 
@@ -22,7 +24,7 @@ export async function publishTrain(deps: PublishDeps, seen: Train, alone: number
 
 /**
  * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless
- * another one is armed that can be merged. One that an earlier run armed is disarmed if others have pushed since.
+ * another one is armed that can be merged, also by a run that worked at the same time. One that an earlier run armed is disarmed if others have pushed since.
  * Nothing is merged here.
  */
 async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
@@ -37,17 +39,40 @@ async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
     if (disarmed?.kind === 'refused') return ended({ number: pull.number, kind: 'still-armed', detail: disarmed.why });
     if (disarmed?.value === true) return ended({ number: pull.number, kind: 'person', detail: '' });
   }
-  const mergeable = armedBefore.find(({ obstacle }) => obstacle === null);
+  const mergeable = armedBefore.find(({ obstacle }) => obstacle === null || obstacle === 'unknown');
   if (mergeable !== undefined) return ended({ number: mergeable.number, kind: 'armed', detail: '' });
   const next = findNextPull(train);
   if (next?.obstacle !== null) return train;
   const { number, branch, head } = next;
   const prevented = explainNotArmed(await stateOf(deps, next), next, prevents);
   if (prevented !== null) return ended(prevented);
+  const other = await findArmedSince(deps, train);
+  if (other !== null) return other === 'unknown' ? train : ended({ number: other, kind: 'armed', detail: '' });
   const armed = await deps.forge.armAutoMerge(branch, head);
   if (armed.kind === 'refused') return ended({ number, kind: 'refused', detail: armed.why });
   deps.log.info(`Auto-merge of pull request #${String(number)}: ${armed.value.kind}`);
   return ended({ number, ...armed.value });
+}
+
+/**
+ * Returns the number of a pull request that was not armed when the gate read it and is now; null if there is none,
+ * `unknown` if GitHub does not say.
+ */
+async function findArmedSince(
+  { forge, config, log }: PublishDeps,
+  { pulls }: Train,
+): Promise<number | 'unknown' | null> {
+  const before = new Set(pulls.flatMap(({ number, isArmed }) => (isArmed ? [number] : [])));
+  try {
+    const { branchPrefix: prefix } = config;
+    const { open } = await forge.waitingPullRequests(prefix);
+    // A person may have a branch with the same prefix.
+    const others = open.filter(({ number, branch }) => !before.has(number) && isLaneId(branch.slice(prefix.length)));
+    return others.find(({ isArmed }) => isArmed)?.number ?? null;
+  } catch (error) {
+    log.info(`Auto-merge is left to the next run: ${textOf(error)}`);
+    return 'unknown';
+  }
 }
 
 async function stateOf({ store, config }: PublishDeps, { branch }: TrainPull): Promise<LaneState | null> {

@@ -35,6 +35,8 @@ export interface Renderer {
   site(path: string): string;
   cache(cache: StoredCache): object;
   job(job: StoredJob): object;
+  /** Renders the workflow run of these jobs, which are all of its jobs. */
+  workflowRun(jobs: readonly StoredJob[]): object;
   rate(): object;
 }
 
@@ -137,6 +139,28 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
       created_at: instant(cache.createdAt),
       last_accessed_at: instant(cache.createdAt),
     }),
+    workflowRun: (jobs) => {
+      const id = jobs[0]?.runId ?? 0;
+      const url = `${api}/actions/runs/${String(id)}`;
+      const ends = jobs.map(({ completedAt }) => completedAt);
+      const isOver = !ends.includes(null);
+      const parts = ['jobs', 'logs', 'check_suite', 'cancel', 'rerun', 'artifacts', 'workflow'];
+      return {
+        id,
+        node_id: `WFR_${String(id)}`,
+        ...{ run_number: id, run_attempt: Math.max(...jobs.map(({ runAttempt }) => runAttempt)), workflow_id: 1 },
+        ...{ display_title: 'ralph', event: 'schedule', path: '.github/workflows/ralph.yml' },
+        ...{ head_branch: state.repository.defaultBranch, head_sha: '0'.repeat(40), head_commit: null },
+        status: isOver ? 'completed' : 'in_progress',
+        conclusion: isOver ? 'success' : null,
+        ...{ url, html_url: `${site}/actions/runs/${String(id)}`, pull_requests: [] },
+        ...Object.fromEntries(parts.map((part) => [`${part}_url`, `${url}/${part}`])),
+        created_at: instant(Math.min(...jobs.map(({ startedAt }) => startedAt))),
+        updated_at: instant(Math.max(...jobs.map(({ startedAt, completedAt }) => completedAt ?? startedAt))),
+        repository: renderer.repository(),
+        head_repository: renderer.repository(),
+      };
+    },
     job: (job) => {
       const status = job.completedAt === null ? 'in_progress' : 'completed';
       return {

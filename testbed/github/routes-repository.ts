@@ -10,6 +10,7 @@ export const repositoryRoutes: readonly Route[] = [
     answer: ({ render }) => ({ status: 200, body: render.repository() }),
   },
   { method: 'GET', path: '/collaborators/:login/permission', needs: ['metadata=read'], answer: permission },
+  { method: 'GET', path: '/actions/runs/:run', needs: ['actions=read'], answer: showRun },
   { method: 'GET', path: '/actions/runs/:run/attempts/:attempt/jobs', needs: ['actions=read'], answer: listJobs },
   { method: 'GET', path: '/actions/caches', needs: ['actions=read'], answer: listCaches },
   { method: 'DELETE', path: '/actions/caches', needs: ['actions=write'], answer: deleteCaches },
@@ -32,6 +33,12 @@ function permission({ state, parameters, render }: Call): GitHubAnswer {
       user: { ...render.person({ login, type: 'User' }), role_name: roleName },
     },
   };
+}
+
+/** Answers with a workflow run, which has ended if all its jobs have. */
+function showRun({ state, parameters, render }: Call): GitHubAnswer {
+  const jobs = state.jobs.filter(({ runId }) => String(runId) === parameters['run']);
+  return jobs.length === 0 ? notFound : { status: 200, body: render.workflowRun(jobs) };
 }
 
 function listJobs(call: Call): GitHubAnswer {

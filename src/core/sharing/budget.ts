@@ -5,7 +5,7 @@ import { limitWindows, chargeUsage, useUpWindows, windowsSchema, type Windows } 
 import { countMaxCalls, amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
-import { MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
+import { isOfEndedAttempt, type LiveAttempt, MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
 import { DAY_MS, HOUR_MS, isTooFarAhead } from '../countdown.ts';
 
 const MAX_RESERVATIONS = 100;
@@ -133,17 +133,13 @@ export function seedBudget(budget: Budget, windows: Windows): Budget {
 }
 
 /**
- * Returns the budget for an attempt of a run, without the tasks held by an earlier attempt: GitHub starts an attempt
- * only when the one before has ended. The earlier reservation still counts as used, since its real usage is unknown.
+ * Returns the budget without the tasks held by attempts of runs that have ended. Their reservations still count as
+ * used, since their real usage is unknown.
  */
-export function takeOverReservations(
-  budget: Budget,
-  { runId, runAttempt }: Pick<Reservation, 'runId' | 'runAttempt'>,
-  now: number,
-): Budget {
+export function endReservations(budget: Budget, live: readonly LiveAttempt[], now: number): Budget {
   const isDead = (reservation: Reservation): boolean =>
-    reservation.runId === runId && reservation.runAttempt < runAttempt && now < reservation.expiresAt;
-  if (runId === '' || !budget.reservations.some(isDead)) return budget;
+    now < reservation.expiresAt && isOfEndedAttempt(reservation, live);
+  if (!budget.reservations.some(isDead)) return budget;
   const reservations = budget.reservations.map((reservation) =>
     isDead(reservation) ? { ...reservation, expiresAt: now } : reservation,
   );

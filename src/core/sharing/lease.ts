@@ -26,6 +26,9 @@ export type Lease = Immutable<z.infer<typeof leaseSchema>>;
 /** The run that asks whether a lease keeps it out. */
 export type LeaseHolder = Pick<Lease, 'runTag' | 'runId' | 'runAttempt'>;
 
+/** A workflow run on GitHub, and its first attempt that may still be working. */
+export type LiveAttempt = Pick<Lease, 'runId' | 'runAttempt'>;
+
 /** A run's claim of a lane, and the tag under which it holds the lane and its reservation. */
 export interface Claim {
   readonly lane: LaneId;
@@ -78,13 +81,19 @@ export function countLanesBefore(place: number, atOnce: number): number {
  */
 export function blocksOtherHolder(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
-  // GitHub starts an attempt only when the one before has ended, so an earlier attempt's lease does not keep a later
-  // one out.
-  if (lease.runId === other.runId && lease.runAttempt < other.runAttempt) return false;
+  if (isOfEndedAttempt(lease, [other])) return false;
   // If the lease begins further in the future than it lasts, one of the two clocks is wrong, and a lane must not wait
   // for that.
   const isPlausible = lease.acquiredAt - lease.durationMs <= now;
   return isPlausible && now < computeExpiry(lease);
+}
+
+/**
+ * Returns true if a claim or a reservation belongs to an attempt that has ended: GitHub starts an attempt only when the
+ * one before has ended.
+ */
+export function isOfEndedAttempt({ runId, runAttempt }: LiveAttempt, live: readonly LiveAttempt[]): boolean {
+  return runId !== '' && live.some((one) => one.runId === runId && runAttempt < one.runAttempt);
 }
 
 /** Returns the instant at which the lease ends by itself. */

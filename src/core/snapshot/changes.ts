@@ -1,4 +1,4 @@
-import { settleBudget, settleRun, type Budget, type LaneRun } from '../sharing/budget.ts';
+import { endReservations, settleBudget, settleRun, type Budget, type LaneRun } from '../sharing/budget.ts';
 import { updateWaitingIssues } from '../sharing/waiting-issues.ts';
 import {
   advanceRecord,
@@ -12,9 +12,11 @@ import {
 import {
   type Claim,
   computeExpiry,
+  isOfEndedAttempt,
   blocksOtherHolder,
   type Lease,
   type LeaseHolder,
+  type LiveAttempt,
   runTagOfLane,
 } from '../sharing/lease.ts';
 import type { OrderGiven } from '../sharing/orders.ts';
@@ -267,6 +269,31 @@ export function releaseInSnapshot(
 }
 
 const NOTHING = { calls: 0, tokens: 0, costUsd: 0 };
+
+/**
+ * Ends the reservations and claims of attempts of runs that have ended, as if their time were over: a claim that has
+ * expired shows later runs that the work was cut off.
+ */
+export function endClaimsInSnapshot(
+  live: readonly LiveAttempt[],
+  { message, now }: { readonly message: string; readonly now: number },
+): SnapshotChange<null> {
+  return (snapshot) => {
+    const budget = parseBudgetIn(snapshot, now);
+    if (budget.kind === 'newer') return { snapshot, message: '', answer: null };
+    const ended = withBudget(snapshot, endReservations(budget.budget, live, now), now);
+    const lanes = budget.budget.reservations.flatMap((one) => (isOfEndedAttempt(one, live) ? [one.lane] : []));
+    const freed = lanes.reduce((next, lane) => withLane(next, lane, (record) => endClaim(record, live, now)), ended);
+    return { snapshot: freed, message, answer: null };
+  };
+}
+
+function endClaim(record: LaneRecord, live: readonly LiveAttempt[], now: number): LaneRecord {
+  const { lease } = record;
+  return lease === null || computeExpiry(lease) <= now || !isOfEndedAttempt(lease, live)
+    ? record
+    : { ...record, lease: { ...lease, durationMs: Math.max(0, now - lease.acquiredAt) } };
+}
 
 /** Returns the lanes that a run still holds, under its own tag or under those of its lanes. */
 export function claimsOfRun(snapshot: Snapshot, runTag: string): readonly Claim[] {

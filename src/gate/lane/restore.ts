@@ -7,15 +7,16 @@ import type { Outcome } from '../../core/outcome.ts';
 import { findConflictingBranch, explainInTheWay } from '../../core/refusals/refusal.ts';
 import {
   type Budget,
+  endReservations,
+  listOtherReservations,
   type ParsedBudget,
   seedBudget,
-  takeOverReservations,
   sumWindows,
 } from '../../core/sharing/budget.ts';
-import { blocksOtherHolder, type Lease } from '../../core/sharing/lease.ts';
+import { blocksOtherHolder, type Lease, type LiveAttempt } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, findOrderSubject } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
-import { changeUsage } from '../../core/snapshot/changes.ts';
+import { endClaimsInSnapshot } from '../../core/snapshot/changes.ts';
 import { listLaneAnswers, parseBudgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
@@ -50,7 +51,10 @@ interface RestoreRequest {
   readonly expected: boolean;
   /** Issues that have their own branches, if that matters; empty for an issue's lane. */
   readonly elsewhere: readonly TaskId[];
-  readonly deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag' | 'readLeftCircuit' | 'sha256'>;
+  readonly deps: Pick<
+    GateDeps,
+    'config' | 'context' | 'store' | 'forge' | 'clock' | 'runTag' | 'readLeftCircuit' | 'sha256'
+  >;
 }
 
 /** The stored lane and the repository's usage; `restored` is null if nothing is stored. */
@@ -79,13 +83,21 @@ export async function restoreLane(request: RestoreRequest): Promise<RestoredLane
 export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
   const left = await leftCircuitOf(lane, deps);
   if (deps.config.stateStore === 'none') return { restored: null, snapshot: null, budget: null, left };
-  const { lane: restored, snapshot } = await deps.store.restore(lane);
-  if (restored.kind === 'unavailable' && deps.config.stateStore !== 'cache') throw unreachableError(lane, restored.why);
-  return {
-    restored,
-    left,
-    ...(snapshot === null ? { snapshot, budget: null } : await cleanedCounters(snapshot, lane, deps)),
-  };
+  const { lane: restored, snapshot } = await restoreOrThrow(lane, deps);
+  if (snapshot === null) return { restored, snapshot, budget: null, left };
+  const cleaned = await cleanedCounters(snapshot, lane, deps);
+  // The claim on this lane may have ended with the counters.
+  const again = cleaned.snapshot === snapshot ? restored : (await restoreOrThrow(lane, deps)).lane;
+  return { restored: again, left, ...cleaned };
+}
+
+async function restoreOrThrow(
+  lane: LaneId,
+  { config, store }: RestoreRequest['deps'],
+): Promise<Awaited<ReturnType<GateDeps['store']['restore']>>> {
+  const found = await store.restore(lane);
+  if (found.lane.kind === 'unavailable' && config.stateStore !== 'cache') throw unreachableError(lane, found.lane.why);
+  return found;
 }
 
 async function leftCircuitOf(
@@ -98,25 +110,49 @@ async function leftCircuitOf(
 
 /**
  * Returns the counters without outdated entries, and saves them at once, even if this run will not work: other runs
- * must not wait for reservations of an earlier attempt of this run, and the recorded instant at which a budget was used
- * up must not move with every run that reads it.
+ * must not wait for runs that have ended without giving back their claims, and the recorded instant at which a budget
+ * was used up must not move with every run that reads it.
  */
 async function cleanedCounters(
   snapshot: Snapshot,
   lane: LaneId,
-  { store, context, clock }: RestoreRequest['deps'],
+  deps: RestoreRequest['deps'],
 ): Promise<{ readonly snapshot: Snapshot; readonly budget: KnownBudget }> {
+  const { store, context, clock } = deps;
   const now = clock.now();
   const known = budgetOf(snapshot, lane, now);
-  const change = (newest: Budget): Budget => takeOverReservations(newest, context, now);
-  if (known.problem === null && change(known.budget) === known.budget) return { snapshot, budget: known };
-  const message = `usage: reservations of earlier attempts of run ${context.runId} end`;
-  const updated = await store.update(changeUsage(change, { message, now }));
+  const live = [context, ...(await readLiveAttempts(deps, known.budget, now))];
+  if (known.problem === null && endReservations(known.budget, live, now) === known.budget)
+    return { snapshot, budget: known };
+  const message = `usage: run ${context.runId} ends what runs hold that have ended`;
+  const updated = await store.update(endClaimsInSnapshot(live, { message, now }));
   // Without write access the run works without the counters, just as it works without a claim.
-  if (updated.kind === 'unguarded') return { snapshot, budget: { ...known, budget: change(known.budget) } };
+  if (updated.kind === 'unguarded')
+    return { snapshot, budget: { ...known, budget: endReservations(known.budget, live, now) } };
   if (updated.kind === 'unavailable') throw unreachableError(lane, updated.why);
   const budget = budgetOf(updated.snapshot, lane, now);
   return { snapshot: updated.snapshot, budget: { ...budget, problem: known.problem } };
+}
+
+/** Maximum number of other runs about which GitHub is asked, with a request for each. */
+const MAX_RUNS_ASKED = 3;
+
+/** Asks GitHub for the attempts that may still be working, of other runs that hold something. */
+async function readLiveAttempts(
+  { forge, context, runTag }: RestoreRequest['deps'],
+  budget: Budget,
+  now: number,
+): Promise<readonly LiveAttempt[]> {
+  const held = listOtherReservations(budget, runTag, now).map(({ runId }) => runId);
+  // Runs at home have no number.
+  const others = [...new Set(held)].filter((runId) => runId !== context.runId && /^\d{1,20}$/.test(runId));
+  return Promise.all(
+    others.slice(-MAX_RUNS_ASKED).map(async (runId) => {
+      // If GitHub does not answer, the run's claims last as long as it reserved them for.
+      const ended = await forge.countEndedAttempts(runId).catch(() => 0);
+      return { runId, runAttempt: ended + 1 };
+    }),
+  );
 }
 
 function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {

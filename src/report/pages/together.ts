@@ -8,6 +8,7 @@ import { renderCode, renderLink, renderTable, renderText } from '../markdown.ts'
 import { isInTrouble, suggestTogether } from '../next/for-together.ts';
 import { renderSteps } from '../next/step.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
+import { renderTrainSection } from '../sentences/train.ts';
 import { renderStateGlyph } from './sections.ts';
 
 /** Maximum number of tasks that are named for a branch. */
@@ -16,7 +17,7 @@ const SHOWN_TASKS = 5;
 /** The outcome of a branch whose jobs published nothing. */
 const LOST: StoredRun['outcome'] = { kind: 'failed', reason: 'infrastructure' };
 
-/** Renders the job summary of a run of several branches: a table with a line for each, those with problems first. */
+/** Renders the job summary of a run of several branches: a table with a line for each, those with problems first, and the order of merges. */
 export function renderTogether(together: ParallelEnd): string {
   const lanes = troubleFirst(together);
   const rows = lanes.map((lane) => [
@@ -42,6 +43,7 @@ export function renderTogether(together: ParallelEnd): string {
     `**Next:** ${renderSteps(suggestTogether(together), 'markdown')}`,
     renderTable(['branch', 'end', 'tasks', 'pull request', 'iterations', 'cost'], rows),
     ...(lines.length === 0 ? [] : [lines.join('\n')]),
+    ...[renderTrainSection(together.train)].filter((section) => section !== ''),
   ].join('\n\n');
 }
 

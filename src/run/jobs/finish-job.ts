@@ -1,18 +1,21 @@
 import { deriveRunTag } from '../../core/sharing/lease.ts';
+import { parseState } from '../../core/lane/state/state.ts';
 import { claimsOfRun } from '../../core/snapshot/changes.ts';
+import { parseRecordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { listStoredRuns } from '../../core/snapshot/stored-run.ts';
-import { nameOfLane } from '../../core/tasks/ids.ts';
+import { type LaneId, nameOfLane } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { withPublished } from '../../core/train/train.ts';
 import { UserError } from '../../errors.ts';
 import { publishDashboard } from '../../publish/dashboard.ts';
+import { publishTrain } from '../../publish/train.ts';
 import { connectStages, giveBackLane } from '../stages.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { takeIntake } from './parcels.ts';
 
 /**
- * Runs the last job of a run of several lanes, after all other jobs: sums up their ends, and releases the lanes that a
- * dead job still holds. Their reservations stay until they expire, because it is unknown how much of them was used.
+ * Runs the last job of a run of several lanes, after all other jobs: sums up their ends, writes the order of merges on
+ * all pages, and releases the lanes that a dead job still holds. Their reservations stay until they expire, because it is unknown how much of them was used.
  */
 export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   const { config, connect, context, log } = deps;
@@ -41,16 +44,22 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   }));
   const { notes, tasks } = handed.intake;
   // A record of an earlier version lacks this field, so it may be missing.
-  const train =
+  const published =
     notes.train &&
-    lanes.reduce((known, { branch, run }) => {
+    lanes.reduce((known, { lane, branch, run }) => {
       if (run === null || run.head === null || run.pullRequest === null) return known;
-      const published = { number: run.pullRequest, branch, head: run.head, isDraft: run.outcome.kind !== 'complete' };
-      return withPublished(known, { ...published, isOvertaken: false, now: deps.clock.now() });
+      const pull = { number: run.pullRequest, branch, head: run.head, isDraft: run.outcome.kind !== 'complete' };
+      return withPublished(known, { ...pull, isOvertaken: isOvertaken(snapshot, lane), now: deps.clock.now() });
     }, notes.train);
-  if (config.dashboard) {
-    const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
-    for (const warning of await publishDashboard(stages, { ...notes, tasks, train })) log.warning(warning);
-  }
+  const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
+  const train = published && (await publishTrain(stages, published, 1));
+  for (const warning of await publishDashboard(stages, { ...notes, tasks, train })) log.warning(warning);
   return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}`, train } };
+}
+
+/** Returns true if commits of the lane have overtaken a person's decision, so that a new review may be on its way. */
+function isOvertaken(snapshot: Snapshot, lane: LaneId): boolean {
+  const document = parseRecordIn(snapshot, lane)?.document ?? null;
+  const parsed = document === null ? null : parseState(document, lane);
+  return parsed?.kind === 'state' && parsed.state.feedback.overtaken !== null;
 }

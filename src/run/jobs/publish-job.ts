@@ -43,12 +43,9 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
     recording.tryToKeep(createLostWork(handed, { ...received, spent: 'nothing', now: clock.now() }));
   // Record the claim, so that post releases the lane if the run is killed from here on.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
-  // In a run of several lanes, the last job updates the dashboard for all of them.
-  const dashboard = config.dashboard && handed.lanes.length === 1;
-  const stages = await connectStages(
-    { ...deps, config: { ...config, dashboard } },
-    { exporters: null, stepWithinMs: null },
-  );
+  // In a run of several lanes, the last job arms auto-merge and updates the dashboard for all of them.
+  const own = handed.lanes.length === 1 ? config : { ...config, autoMerge: null, dashboard: false };
+  const stages = await connectStages({ ...deps, config: own }, { exporters: null, stepWithinMs: null });
   const whole = received.kind === 'work' ? await withCommits(deps, taken, received) : received;
   switch (whole.kind) {
     case 'work': {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startJob, type GitHubState } from '../../../testbed/github/state.ts';
 import { now, openForge } from './github-fixture.ts';
 
@@ -41,4 +41,49 @@ test('a token that may not read actions, and a server that fails, cost one reque
   });
   await expect(at.forge.stepUrl(run)).rejects.toThrow();
   expect(at.sent()).toHaveLength(2);
+});
+
+describe('a run whose claims are in the way', () => {
+  test.each<[string, readonly [attempt: number, isOver: boolean][], number]>([
+    ['works', [[1, false]], 0],
+    [
+      'works, in a later attempt',
+      [
+        [1, true],
+        [2, false],
+      ],
+      1,
+    ],
+    [
+      'has ended with all its attempts',
+      [
+        [1, true],
+        [2, true],
+      ],
+      2,
+    ],
+    [
+      'has ended but for one job',
+      [
+        [1, true],
+        [1, false],
+      ],
+      0,
+    ],
+  ])('%s', async (_case, jobs, ended) => {
+    await using at = await openForge({ permissions: reading });
+    for (const [runAttempt, isOver] of jobs) {
+      const job = startJob(at.github.state, { runId: 42, runAttempt, runnerName: 'GitHub Actions 7' }, now);
+      if (isOver) job.completedAt = now;
+    }
+    for (let asked = 0; asked < 2; asked += 1) expect(await at.forge.countEndedAttempts('42')).toBe(ended);
+    expect(at.sent()).toEqual(['GET /actions/runs/42?exclude_pull_requests=true']);
+  });
+
+  test('is unknown to a token that may not read actions, and costs one request', async () => {
+    await using at = await openForge({ permissions: withoutActions });
+    jobsOf(at.github.state, run.runnerName);
+    for (let asked = 0; asked < 2; asked += 1) await expect(at.forge.countEndedAttempts('42')).rejects.toThrow(/403/);
+    expect(at.sent()).toHaveLength(1);
+  });
 });

@@ -5,6 +5,7 @@ import type { Project } from '../stage/project.ts';
 import { addIssue, commented, createProject, labeled, makeRed, type Run, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
+import { open, type Tap } from '../stage/tap.ts';
 import { HOUR, next, worker } from './reviewing.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 
@@ -183,11 +184,32 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
   });
 
+  test('is not armed beside one that another run has armed in the meantime, or that GitHub has not judged yet', async () => {
+    const project = createProject({ issues: [1, 2], agent: [worker], inputs: armed });
+    let isBegun = false;
+    const tap: Tap = {
+      ...open,
+      call: async (name, call) => {
+        if (name === 'forge.openPullRequest' && !isBegun) {
+          isBegun = true;
+          await runOnce(project, { event: labeled(2) });
+        }
+        return open.call(name, call);
+      },
+    };
+    await runOnce(project, { event: labeled(1), tap });
+    expect(arms(project)).toEqual(['armed ralph/issue-2']);
+    project.forge.saidOf.set('ralph/issue-2', { ...project.forge.saidOf.get('ralph/issue-2'), mergeable: 'unknown' });
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-2']);
+  });
+
   test('is armed where checks are left to people, and no other branch of the prefix is', async () => {
     const project = createProject({ issues: [1], agent: [worker], inputs: { ...armed, 'answer-checks': 'false' } });
     commit(project, 'main', { other: 'new' });
     project.origin.branches.set('ralph/of-a-person', project.origin.branches.get('main') ?? '');
     await project.forge.openPullRequest({ title: '', body: '', head: 'ralph/of-a-person', base: 'main', draft: false });
+    project.forge.saidOf.set('ralph/of-a-person', { autoMerge: true });
     await runOnce(project, { event: labeled(1) });
     await next(project);
     expect(arms(project)).toEqual(['armed ralph/issue-1']);

@@ -1,6 +1,7 @@
+import { ASSUMED } from '../../../bench/fleet/fleet.ts';
 import { failAt } from '../stage/faults/behind-the-call.ts';
 import { describe, expect, test } from 'vitest';
-import { IS_DEEP } from '../../runs.ts';
+import { deepTest, IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from '../stage/behaviours.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
@@ -28,8 +29,11 @@ function dispatched(command: string): Event {
 }
 
 /** Creates a project with three issues that may be worked on side by side. */
-function createShop(inputs: Readonly<Record<string, string>> = {}): Project {
-  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '', 'src/d.ts': '', 'src/e.ts': '' };
+function createShop(
+  inputs: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string>> = {},
+): Project {
+  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '', 'src/d.ts': '', 'src/e.ts': '', ...more };
   const project = createProject({ issues: [], files, agent: [finisher], inputs: { parallel: '3', ...inputs } });
   for (const [at, path] of Object.keys(files).slice(0, 3).entries())
     addIssue(project.forge, at + 1, { body: `Change ${path}` });
@@ -92,6 +96,17 @@ test('three lanes: each is published by itself, and the last job sums them up an
   expect(project.script.calls).toHaveLength(3);
 });
 
+deepTest('twenty lanes send at most the requests and writes that docs/scale.md gives', async () => {
+  const inputs = { parallel: '20', 'max-open-prs': '0', 'max-iterations': '100', 'max-cost-usd': '0' };
+  const paths = Array.from({ length: 17 }, (_, at) => `src/${String(at)}.ts`);
+  const project = createShop(inputs, Object.fromEntries(paths.map((path) => [path, ''])));
+  for (const [at, path] of paths.entries()) addIssue(project.forge, at + 4, { body: `Change ${path}` });
+  const run = await runLanes(project);
+  expect(run.lanes.size).toBe(20);
+  expect(project.forge.requests().sent).toBeLessThanOrEqual(20 * ASSUMED.branchRequests);
+  expect(project.forge.writes.length).toBeLessThanOrEqual(20 * ASSUMED.taskWrites);
+});
+
 test('the gate makes each kind of write for all lanes at the same moment, so that they go together', async () => {
   const kinds = ['forge.react', 'forge.changeLabels', 'remote.pushOn', 'forge.upsertComment'];
   const running: string[] = [];
@@ -120,6 +135,15 @@ test('the dashboard is made once, by the last job, with the pull requests of all
   expect(project.forge.writes.filter((line) => line.includes('dashboard'))).toHaveLength(1);
   const [page] = [...project.forge.dashboards.values()];
   for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
+});
+
+test('auto-merge is armed for one lane alone, by the last job, and all pages have the order', async () => {
+  const project = createShop({ 'auto-merge': 'true', verify: 'npm test' });
+  await runLanes(project);
+  expect(project.forge.writes.filter((line) => line.startsWith('armed '))).toEqual(['armed ralph/queue']);
+  const [first = expect.fail()] = project.forge.pulls;
+  for (const { body } of project.forge.pulls) expect(body).toContain(`Merge #${String(first.number)} next`);
+  expect(first.body).toContain(`Auto-merge of #${String(first.number)} is on`);
 });
 
 /** Makes the server refuse one of the branches that the gate pushes. */
@@ -252,6 +276,23 @@ describe('more lanes than machines', () => {
       [...run.lanes.values()].reduce((sum, { loop }) => sum + (loop?.calls ?? 0), 0),
     );
     expect(run.lanes.get('issue-3')?.publish?.log.join('\n')).not.toContain('counts as used');
+  });
+
+  test('are free as soon as GitHub says that their run has ended, if all machines of it are gone', async () => {
+    const project = createLongQueue({ 'max-cost-usd': '12', 'max-cost-usd-per-day': '100' });
+    await runLanes(project, { loop: () => 'never', publish: () => 'never', withoutFinish: true });
+    expect(heldIn(project).held).toEqual(lanes);
+    for (const ended of [null, 0]) {
+      if (ended !== null) project.forge.endedAttempts.set('1', ended);
+      expect((await runLanes(project)).gate.end).toBe('refused (another_run)');
+    }
+    project.forge.endedAttempts.set('1', 1);
+    const ends = [await runLanes(project), await runLanes(project)].map(endsOf);
+    const complete = 'complete (plan_complete)';
+    expect(Object.assign({}, ...ends)).toMatchObject({ queue: complete, 'issue-2': complete, 'issue-3': complete });
+    expect(heldIn(project).held).toEqual([]);
+    // What the dead run has used is unknown, so its reservations count for an hour.
+    expect(heldIn(project).reserved).toBe(3);
   });
 
   test('are not begun with limits that are too small for their tasks', async () => {

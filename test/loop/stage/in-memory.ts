@@ -796,6 +796,8 @@ export interface FakeForge extends ForgeAdapter {
   /** Answers in threads, in order. */
   readonly replies: { readonly replyTo: number; readonly body: string }[];
   readonly resolved: string[];
+  /** Numbers of the attempts that have ended, by the id of the workflow run; GitHub does not know other runs. */
+  readonly endedAttempts: Map<string, number>;
   /** All changes on GitHub, in order. */
   readonly writes: string[];
   /** The repository's labels. */
@@ -826,6 +828,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
     earlierChecks,
     replies,
     resolved,
+    endedAttempts,
     writes,
     labels,
     dashboards,
@@ -850,6 +853,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
     | 'earlierChecks'
     | 'replies'
     | 'resolved'
+    | 'endedAttempts'
     | 'writes'
     | 'labels'
     | 'dashboards'
@@ -873,6 +877,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
     pulls: [],
     comments: new Map(),
     notifications: new Map(),
+    endedAttempts: new Map(),
     writes: [],
     labels: ['ralph'],
     dashboards: new Map(),
@@ -941,6 +946,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
     pulls,
     comments,
     notifications,
+    endedAttempts,
     writes,
     labels,
     dashboards,
@@ -1299,6 +1305,8 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         );
       }),
     stepUrl: () => ask('stepUrl', () => null),
+    countEndedAttempts: (runId) =>
+      ask('countEndedAttempts', () => endedAttempts.get(runId) ?? fail('There is no such run.')),
     makeCommit: () => ask('makeCommit', () => fail('The fake remote signs by itself.')),
     settings: () => ask('settings', () => createUnknownSettings('nobody sees them here.')),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),

@@ -49,7 +49,7 @@ interface LaneJobs {
   readonly publish: Run | null;
 }
 
-/** A run of several lanes; `finish` is null if the gate handed over fewer than two. */
+/** A run of several lanes; `finish` is null if the gate handed over fewer than two, or it never began. */
 export interface LanesRun {
   readonly gate: Run;
   readonly lanes: ReadonlyMap<LaneId, LaneJobs>;
@@ -62,6 +62,8 @@ export interface LanesSetting extends Pick<RunSetting, 'event'> {
   /** The setting of a lane's loop, or `never` if GitHub skips it because the run was cancelled before. */
   readonly loop?: (lane: LaneId) => Omit<RunSetting, 'event' | 'job'> | 'never';
   readonly publish?: (lane: LaneId) => Omit<RunSetting, 'event' | 'job'> | 'never';
+  /** Set if the last job never begins, as when a person forces the run to be cancelled. */
+  readonly withoutFinish?: boolean;
 }
 
 /** Plays the jobs of the reusable workflow: the gate, loop and publish of each lane in turn, and the last job. */
@@ -93,7 +95,7 @@ export async function runLanes(project: Project, setting: LanesSetting = {}): Pr
   }
   const [first] = handed;
   const finish =
-    first === undefined || handed.length < 2
+    first === undefined || handed.length < 2 || setting.withoutFinish === true
       ? null
       : await play({ ...first, phase: 'finish' }, { hasProviderKey: false });
   return { gate, lanes, finish };

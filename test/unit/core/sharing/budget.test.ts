@@ -3,6 +3,7 @@ import {
   boundPolicy,
   type Budget,
   emptyBudget,
+  endReservations,
   parseBudget,
   type Reservation,
   planReservation,
@@ -13,7 +14,6 @@ import {
   settleBudget,
   settleRun,
   measureSpent,
-  takeOverReservations,
   tasksOfOtherLanes,
   sumWindows,
 } from '../../../../src/core/sharing/budget.ts';
@@ -421,7 +421,7 @@ describe('a later attempt of a run', () => {
   const attempt = { runId: '42', runAttempt: 2 };
 
   test('holds nobody off by what the vanished one had, and what that reserved counts as used', () => {
-    const budget = takeOverReservations(budgetOf(dead), attempt, noon);
+    const budget = endReservations(budgetOf(dead), [attempt], noon);
     expect([...tasksOfOtherLanes(budget, 'issue-9', noon)]).toEqual([]);
     expect(listOtherReservations(budget, 'b', noon)).toEqual([]);
     expect(sumWindows(budget, 'b', noon).hour).toMatchObject({ calls: 3 });
@@ -430,13 +430,13 @@ describe('a later attempt of a run', () => {
 
   test('leaves what other runs hold beside it', () => {
     const other = reserved('b', { runId: '43' });
-    expect(takeOverReservations(budgetOf(dead, other), attempt, noon).reservations).toEqual([
+    expect(endReservations(budgetOf(dead, other), [attempt], noon).reservations).toEqual([
       { ...dead, expiresAt: noon },
       other,
     ]);
   });
 
-  test.each<[string, Reservation, Parameters<typeof takeOverReservations>[1]]>([
+  test.each<[string, Reservation, Parameters<typeof endReservations>[1][number]]>([
     ['of another run', { ...dead, runId: '43' }, attempt],
     ['of the same attempt: another job of it', { ...dead, runAttempt: 2 }, attempt],
     ['of a later attempt', { ...dead, runAttempt: 3 }, attempt],
@@ -444,7 +444,7 @@ describe('a later attempt of a run', () => {
     ['that is over anyhow', { ...dead, expiresAt: noon }, attempt],
   ])('leaves a reservation %s', (_, reservation, holder) => {
     const budget = budgetOf(reservation);
-    expect(takeOverReservations(budget, holder, noon)).toBe(budget);
+    expect(endReservations(budget, [holder], noon)).toBe(budget);
   });
 });
 

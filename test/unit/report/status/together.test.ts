@@ -92,6 +92,7 @@ describe('the next step', () => {
     expect(renderSteps(suggestTogether({ ...together, train }), 'log')).toBe(
       'Review and merge #14, then #12, then #13.',
     );
+    expect(renderTogether({ ...together, train })).toContain('- Merge #14 next: it conflicts with none of the others');
   });
 });
 
