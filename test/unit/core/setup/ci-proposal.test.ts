@@ -294,7 +294,7 @@ test('a step runs where an earlier one passed, and not where it failed', () => {
 
 test('scripts of the project that CI runs after the tests are offered', () => {
   const steps =
-    '      - run: npm test\n      - run: npm run size\n      - run: mv a b\n      - run: scripts/coverage\n';
+    '      - run: npm test\n      - run: npm run size\n      - run: node x\n      - run: scripts/coverage\n';
   expect(learn(oneJob(steps)).learned?.offered).toEqual(['npm run size', 'scripts/coverage']);
 });
 

@@ -120,7 +120,7 @@ const repositories: readonly [string, Files, readonly string[], readonly string[
     'Kotlin for several platforms',
     { 'build.gradle.kts': 'alias(libs.plugins.kotlin)', gradlew: '#!', 'src/commonMain/kotlin/a/b/c/d.kt': '' },
     ['actions/setup-java@v5'],
-    ['sh ./gradlew allTests'],
+    ['./gradlew allTests'],
   ],
   [
     'Java whose wrapper is not executable',
