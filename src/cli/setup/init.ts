@@ -138,7 +138,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
       ...locked,
       'nothing was changed. Make it writable for your user, or use a checkout of your own, and run init again.',
     ]);
-  const question = remove ? 'Undo these changes?' : 'Write these files?';
+  const question = remove ? 'Remove what init wrote?' : 'Write these files?';
   const showDiff = (): void => {
     terminal.out(renderPreview(changes, world.colours));
   };

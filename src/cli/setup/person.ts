@@ -1,6 +1,7 @@
 import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
 import type { SetupChoices } from '../../core/setup/files.ts';
+import { joinCommands } from '../../core/setup/ci/commands.ts';
 import { AGENT_NAMES, type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { LOGINS } from '../../core/agents/login-term.ts';
 import { hasKeyKinds, isLeftToFile } from '../../core/setup/workflow.ts';
@@ -21,6 +22,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
   updateSettings({ aliases: { [END_OF_INPUT]: 'cancel' } });
   return {
     choose: async (found, offered) => {
+      const joined = joinCommands(found.verify);
       const shape = await select<SetupChoices['shape']>({
         ...terminal,
         message: 'Which form should the workflow have?',
@@ -32,11 +34,11 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
       });
       if (isCancel(shape)) return null;
       const verify = isLeftToFile(found, 'verify')
-        ? found.verify.join(' && ')
+        ? joined
         : await text({
             ...terminal,
             message: 'Which command must pass before work counts as done? (empty: none)',
-            initialValue: found.verify.join(' && '),
+            initialValue: joined,
             validate: (answer) => findVerifyProblem(answer ?? '') ?? undefined,
           });
       if (isCancel(verify)) return null;
@@ -88,7 +90,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
         initialValue: found.prompt,
       });
       if (isCancel(prompt)) return null;
-      const isChanged = verify !== found.verify.join(' && ');
+      const isChanged = verify !== joined;
       return {
         ...found,
         agent,

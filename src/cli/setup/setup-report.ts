@@ -5,6 +5,7 @@ import type { Project } from '../../core/setup/project.ts';
 import type { LeftToFile } from './left-to-file.ts';
 import type { SetupReport } from './setup-schema.ts';
 import type { SetupCheckout } from './setup-world.ts';
+import { selectUsedStacks } from '../../core/setup/workflow.ts';
 
 /** Builds the report of init: the facts that it found, and the changes that it makes or would make. */
 export function buildSetupReport(
@@ -30,7 +31,7 @@ export function buildSetupReport(
   return {
     written: false,
     project: {
-      stacks: project.stacks.map(
+      stacks: selectUsedStacks(project).map(
         ({ language, folder, packageManager, frameworks, install, build, test, lint }) =>
           ({ language, folder, packageManager, frameworks: [...frameworks], install, build, test, lint }) as const,
       ),

@@ -9,7 +9,7 @@ import type { SetupReport } from './setup-schema.ts';
 export function renderFoundProject({ project, leftToFile: left }: SetupReport): string {
   const stacks = project.stacks.map(({ language, folder, packageManager, frameworks, test }) => {
     const where = folder === '' ? '' : ` in ${folder}/`;
-    return `  ${[language, ...frameworks].join(', ')}${where} (${packageManager}): ${test ?? 'no tests found'}\n`;
+    return `  ${[language, ...frameworks].join(', ')}${where} (${packageManager}): ${toPlainLine(test ?? 'no tests found', 160)}\n`;
   });
   const others = project.otherRalphs.map(({ name, path, advice }) => `  ${name} (${path}): ${advice}\n`);
   const tasks = project.taskFiles.map((path) => `  tasks in ${path}\n`);
@@ -19,7 +19,7 @@ export function renderFoundProject({ project, leftToFile: left }: SetupReport): 
     left === null || left.inputs.length === 0
       ? []
       : [`  ${left.path} sets ${listFirstNames(left.inputs)}: the workflow changes none of them\n`];
-  const nothing = stacks.length === 0 ? ['  no language with known commands\n'] : [];
+  const nothing = stacks.length === 0 && project.ci.from.length === 0 ? ['  no language with known commands\n'] : [];
   return `Found:\n${[...stacks, ...nothing, ...ciLines(project.ci), ...workflow, ...tasks, ...others, ...settings].join('')}`;
 }
 

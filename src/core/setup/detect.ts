@@ -4,7 +4,7 @@ import { parseJsonManifest } from './manifests.ts';
 import { hasServices, parsePresentWorkflow } from './by-hand.ts';
 import { listPullRequestWorkflows } from './ci/events.ts';
 import { parseCheckingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
-import { proposeFromCi, listUnreadTests } from './ci/propose.ts';
+import { proposeFromCi, listUnreadTests, toolPattern } from './ci/propose.ts';
 import { hasInitMark } from './ownership.ts';
 import { listWorkspacePackages } from './packages.ts';
 import type { RepositoryListing, OtherRalph, ProjectFolder, Project } from './project.ts';
@@ -71,7 +71,7 @@ export function selectFilesToRead(paths: readonly string[]): readonly string[] {
 
 /** Detects the project in a repository from its paths and the texts that were read. */
 export function detectProject(listing: RepositoryListing): Project {
-  const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
+  const known = new Set(listing.paths.flatMap((path) => withFolders(path).slice(0, MAX_DEPTH + 2)));
   const found = detectedLanguages.flatMap((language) => {
     const places = shallowestFolders(listing.paths, language.by).map((folder) => placeAt(folder, listing, known));
     return places.flatMap((place) => detectStack(language, place, places) ?? []);
@@ -87,11 +87,16 @@ export function detectProject(listing: RepositoryListing): Project {
     others.map(([path]) => path),
     listing.texts,
   );
-  const learned = proposeFromCi(jobs, guessed);
+  const learned = proposeFromCi(
+    jobs.filter(({ system }) => system === 'Linux'),
+    guessed,
+  );
   const stacks = guessed.map((stack) => {
-    const { lint = null, ...commands } = learned?.byFolder.get(stack.folder) ?? {};
-    const isFirst = guessed.find(({ folder }) => folder === stack.folder) === stack;
-    return isFirst ? { ...stack, ...commands, lint: lint ?? stack.lint } : stack;
+    const byFolder = learned?.byFolder.get(stack.folder);
+    const { lint = null, ...commands } = byFolder ?? {};
+    const others = guessed.filter(({ folder }) => folder === stack.folder);
+    const tested = others.find(({ packageManager }) => toolPattern(packageManager).test(byFolder?.test ?? ''));
+    return (tested ?? others[0]) === stack ? { ...stack, ...commands, lint: lint ?? stack.lint } : stack;
   });
   const by = packageMarks.filter((name) => known.has(name));
   const text = (path: string): string => listing.texts.get(path) ?? '';

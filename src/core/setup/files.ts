@@ -72,11 +72,17 @@ function ignoredLines({ stacks }: Project): readonly string[] {
 
 function renderAgentFile(project: Project): string {
   const { packages } = project;
-  const sections = selectUsedStacks(project).map((stack) => {
-    const where = stack.folder === '' ? '' : ` in \`${stack.folder}/\``;
-    const title = `## ${[stack.language, ...stack.frameworks].join(', ')}${where}`;
-    const rows = stackCommandsOf(stack).map(([use, command]) => `- ${use}: \`${command}\``);
-    return [title, '', ...(rows.length === 0 ? ['- (no commands were found)'] : rows), ''].join('\n');
+  const stacks = selectUsedStacks(project);
+  const others = [...(project.learned?.byFolder ?? [])].filter(([at]) => stacks.every(({ folder }) => folder !== at));
+  const sections = [
+    ...stacks.map((stack) => ({ ...stack, title: [stack.language, ...stack.frameworks].join(', ') })),
+    ...others.map(([folder, commands]) => ({ ...commands, folder, title: 'Commands of CI' })),
+  ].map((section) => {
+    const where = section.folder === '' ? '' : ` in \`${section.folder}/\``;
+    const rows = stackCommandsOf(section).map(([use, command]) => `- ${use}: \`${command}\``);
+    return [`## ${section.title}${where}`, '', ...(rows.length === 0 ? ['- (no commands were found)'] : rows), ''].join(
+      '\n',
+    );
   });
   return [
     '# Building and testing this project',
@@ -97,7 +103,12 @@ function packageLine({ folder, name, commands }: WorkspacePackage): string {
   return `- \`${folder}/\` (\`${name}\`)${listed === '' ? '' : `: ${listed}`}`;
 }
 
-function stackCommandsOf({ install, build, test, lint }: Stack): readonly (readonly [string, string])[] {
+function stackCommandsOf({
+  install,
+  build,
+  test,
+  lint,
+}: Pick<Stack, 'install' | 'build' | 'test' | 'lint'>): readonly (readonly [string, string])[] {
   const uses = [
     ['Install', install],
     ['Build', build],

@@ -171,6 +171,7 @@ export const detectedLanguages: readonly Language[] = [
     language: ['@kotlin ? Kotlin', 'Java'],
     facts: {
       kotlin: /kotlin/i,
+      multiplatform: /\bmultiplatform\b/,
       spring: /spring-?boot|springframework\.boot/i,
       maven: /<(?:maven\.compiler\.(?:release|source|target)|java\.version|release)>\s*(?:1\.)?(\d{1,2})\s*</,
       gradle: /(?:JavaLanguageVersion\.of\(|jvmToolchain\(|JavaVersion\.VERSION_)(\d{1,2})/,
@@ -199,7 +200,8 @@ export const detectedLanguages: readonly Language[] = [
         tool: 'gradle',
         words: { start: ['^gradlew ? ./gradlew', 'gradlew ? sh ./gradlew', 'gradle'] },
         build: '{start} assemble',
-        test: '{start} test',
+        // A multiplatform project has no task `test`.
+        test: ['@multiplatform, src/commonMain ? {start} allTests', '{start} test'],
         leaves: ['build/', '.gradle/'],
       },
     ],

@@ -15,10 +15,26 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .filter((line) => line !== '' && !/^set [-+]\w+( \w+)?$/.test(line));
   if (lines.some((line) => (PROGRAM.test(line) && !ONE_LINE_BLOCK.test(line)) || hasOpenQuote(line))) return null;
   // Folders and variables also apply to the lines that follow, so such lines stay one command.
-  if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
-    return [lines.filter((line) => classifyCommand(line) !== 'aside').join(' && ')].filter((line) => line !== '');
+  if (lines.length > 1 && lines.some((line) => SETS_STATE.test(line)))
+    return [joinCommands(lines.filter((line) => SETS_STATE.test(line) || classifyCommand(line) !== 'aside'))].filter(
+      (line) => line !== '',
+    );
   return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
 }
+
+/** Matches lines that change the folder or set variables for the lines that follow. */
+const SETS_STATE =
+  /^(?:cd|export|source|\.|pushd)(?:\s|$)|^\w+=(?:"\$\(.*\)"|"[^"]*"|'[^']*'|\$\([^)]*\)|[^\s"'$]|\$(?!\())*$/;
+
+/** Joins commands so that each runs only if those before it passed; an `||` in one of them concerns only that one. */
+export function joinCommands(commands: readonly string[]): string {
+  return commands
+    .map((command) => (commands.length > 1 && HAS_ALTERNATIVE.test(command) ? `{ ${command}; }` : command))
+    .join(' && ');
+}
+
+/** Matches commands with an `||` outside of quotes and groups. */
+const HAS_ALTERNATIVE = /^(?:'[^']*'|"(?:\\.|[^"\\])*"|\([^()]*\)|\{ [^{}]*\}|\{(?! )|[^'"(){])*?\|\|/;
 
 const PROGRAM =
   /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|function|select|\{|\}|\))(?:\s|;|$)|<<|;;|^\w+\s*\(\)|[|&(\\]$/;
@@ -36,18 +52,19 @@ function hasOpenQuote(line: string): boolean {
 
 const MANAGER = String.raw`(?:npm|pnpm|yarn|bun|poetry|composer|uv|cargo|bundle|deno|mix|pip)`;
 
+/** Matches commands that publish something or reach a service. */
+const PUBLISHES =
+  /\b(?:install-strip|publish|deploy|release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls|nx-cloud)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/;
+
 /** Patterns for the purposes; the first one that matches a command is used. */
 const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['aside', /GITHUB_(?:OUTPUT|STEP_SUMMARY)/],
   ['tool', /GITHUB_(?:ENV|PATH)|^(?:curl|wget)\s.*\|\s*(?:(?:ba|da|z)?sh|python3?)\b/],
   // A command that must fail proves nothing about a change.
   ['check', /^!\s/],
-  // The name of the cloned repository says nothing about the purpose, so it is not searched.
-  ['before', /^git clone\s/],
-  [
-    'aside',
-    /\b(?:install-strip|publish|deploy|release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/,
-  ],
+  // The names of repositories and files say nothing about the purpose, so they are not searched.
+  ['before', /^(?:git clone|cp|ln|mkdir|touch|tar|unzip)\s/],
+  ['aside', PUBLISHES],
   [
     'aside',
     // These commands only print. One that writes to a file is excluded, because later commands may need the file.
@@ -55,7 +72,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'tool',
-    /\bsudo\b|\b(?:apt|apt-get|brew|rustup|corepack|pipx(?! run)|pyenv|rbenv|sdkmanager|snap|dnf|apk)\s|^docker(?:-compose)?\s|^(?:psql|mysql|createdb|createuser|git config|git submodule|poetry (?:config|env|self)|mix local\.|gem install|go install|cargo (?:install|binstall)|dotnet tool install|yarn set version|uv (?:python|tool) install|chmod)\b|\b(?:npm|pnpm|yarn|bun) (?:install|i|add|global add) (?:-g|--global)\b|\b(?:pip|pip3|uv pip) install (?:-U |--upgrade )?(?:pip|setuptools|wheel|tox|nox|poetry|hatch|uv|pdm|pipenv|tox-uv|virtualenv)\b|^(?:npx|pnpm(?: exec)?|yarn|bunx) playwright install/,
+    /\bsudo\b|\b(?:apt|apt-get|brew|rustup|corepack|pipx(?! run)|pyenv|rbenv|sdkmanager|snap|dnf|apk)\s|^docker(?:-compose)?\s|^(?:psql|mysql|createdb|createuser|git config|(?:npm|pnpm|yarn) config|git submodule|poetry (?:config|env|self)|mix local\.|gem install|go install|cargo (?:install|binstall)|dotnet tool install|yarn set version|uv (?:python|tool) install|chmod)\b|\b(?:npm|pnpm|yarn|bun) (?:install|i|add|global add) (?:-g|--global)\b|\b(?:pip|pip3|uv pip) install (?:-U |--upgrade )?(?:pip|setuptools|wheel|tox|nox|poetry|hatch|uv|pdm|pipenv|tox-uv|virtualenv)\b|^(?:npx|pnpm(?: exec)?|yarn|bunx) playwright install/,
   ],
   [
     'change',
@@ -63,21 +80,26 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
       `(?:[:-]fix|--fix|--write)\\b|^(?:${MANAGER}(?: pip)? (?:add|remove|rm|uninstall|require|upgrade|update|version)|bun update|sed -i|rm|mv|git (?:apply|checkout|commit|reset|clean|push|switch|merge|rebase|tag))\\b|^npm (?:i|install) (?!-|\\.)\\S`,
     ),
   ],
+  // The name of a test may follow the option that leaves the tests out.
+  [
+    'build',
+    /-DskipTests\b|-Dmaven\.test\.skip\b|\s-x test\b|--(?:disable|no|skip|without)-tests?\b|^cargo test\b.* --no-run\b/,
+  ],
   [
     'install',
-    /^(?:python3? -m )?(?:npm (?:ci|install|i)|pnpm (?:install|i)|yarn(?: install)?(?: --\S+)*$|yarn install|bun (?:install|i)|(?:pip|pip3|uv pip) install|uv sync|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|hatch env create|bundle install|bundle config|composer (?:install|update)|mix deps\.get|go (?:mod (?:download|verify)|get)|cargo fetch|dotnet (?:restore|tool restore)|deno install|make (?:install[-_]deps|install|deps|setup|bootstrap)(?![-\w])|lerna bootstrap|conan install|vcpkg install)\b/,
+    /^(?:python3? -m )?(?:npm (?:ci|install|i)|pnpm (?:install|i)|yarn(?: install)?(?: --\S+)*$|yarn install|bun (?:install|i)|(?:pip|pip3|uv pip) install|uv sync|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|hatch env create|bundle install|bundle config|composer (?:install|update)|mix deps\.get|go (?:mod (?:download|verify)|get)|cargo fetch|dotnet (?:restore|tool restore)|deno install|(?:dart|flutter) pub get|make (?:install[-_]deps|install|deps|setup|bootstrap)(?![-\w])|lerna bootstrap|conan install|vcpkg install)\b/,
   ],
   [
     'check',
-    /\b(?:lint\w*|eslint|oxlint|biome|editorconfig-checker|prettier|fmt|format(?:ting)?|mypy|pyright|pyrefly|ty check|type-?check\w*|typing|types?:check|check[-:]types|tsc|vue-tsc|clippy|vet|staticcheck|golangci-lint|ruff|black|isort|flake8|pylint|bandit|pre-commit|rubocop|standardrb|phpstan|psalm|phpcs|php-cs-fixer|credo|dialyzer|knip|spellcheck|cspell|codespell|typos|audit|licen[sc]e\w*|shellcheck|actionlint|hadolint|markdownlint|attw|publint|size-limit|manypkg|dedupe|check-unused|check-formatted|check-locked|dprint|ktlint\w*|detekt|spotless\w*|checkstyle\w*)\b/,
+    /\b(?:lint\w*|eslint|oxlint|biome|editorconfig-checker|prettier|fmt|format(?:ting)?|mypy|pyright|pyrefly|ty check|type-?check\w*|typing|types?:check|check[-:]types|tsc|vue-tsc|clippy|vet|staticcheck|golangci-lint|ruff|black|isort|flake8|pylint|bandit|pre-commit|rubocop|standardrb|phpstan|psalm|phpcs|php-cs-fixer|credo|dialyzer|knip|spellcheck|cspell|codespell|typos|audit|licen[sc]e\w*|shellcheck|actionlint|hadolint|markdownlint|attw|publint|size-limit|manypkg|dedupe|check-unused|check-formatted|check-locked|dprint|ktlint\w*|detekt|spotless\w*|checkstyle\w*|brakeman|bundler-audit|erb_?lint|database_consistency|dart analyze|flutter analyze)\b/,
   ],
   [
     'slow',
-    /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|smoke|perf\w*|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/,
+    /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|chrome|firefox|smoke|perf\w*|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/,
   ],
   [
     'test',
-    /\b(?:tests?|(?<!\.)specs?|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck(?:\s|$))|^(?:npm|pnpm|yarn|bun) (?:run )?(?:ci|verify)$/,
+    /\b(?:tests?|(?<!\.)specs?|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake(?: [A-Z]\w*=\S+)*$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck(?:\s|$))|^(?:npm|pnpm|yarn|bun|make) (?:run )?(?:ci|verify)$/,
   ],
   ['check', /\bcheck\b/],
   [
@@ -95,8 +117,9 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
 export function classifyCommand(command: string): CommandPurpose {
   const parts = command
     .split(/ && | ; |;\s*(?:then|else|do|fi|done)\b\s*/)
-    .map((part) => part.trim().replace(VARIABLES, ''))
-    .filter((part) => !/^(?:cd|export|source|\.|pushd|popd|if|elif|for|while|until)(?:\s|$)|^$/.test(part));
+    .map((part) => part.trim())
+    .filter((part) => !/^(?:popd|if|elif|for|while|until)(?:\s|$)|^$/.test(part) && !SETS_STATE.test(part))
+    .map((part) => part.replace(VARIABLES, ''));
   const purposes = parts.map((part) => {
     // An option may name a check that it disables, so options are removed.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
@@ -104,7 +127,10 @@ export function classifyCommand(command: string): CommandPurpose {
       pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);
     return PURPOSES.find(isMet)?.[0] ?? 'before';
   });
-  const order: readonly CommandPurpose[] = ['aside', 'change', 'test', 'slow', 'check', 'build', 'install', 'tool'];
+  // Commands that only print say nothing about the commands beside them.
+  const isAside = purposes.every((purpose) => purpose === 'aside') || parts.some((part) => PUBLISHES.test(part));
+  if (isAside && purposes.includes('aside')) return 'aside';
+  const order: readonly CommandPurpose[] = ['change', 'test', 'slow', 'check', 'build', 'install', 'tool'];
   return order.find((purpose) => purposes.includes(purpose)) ?? 'before';
 }
 
@@ -139,6 +165,14 @@ export function findOpenVariables(texts: readonly string[], set: ReadonlySet<str
   const names = [...all.matchAll(/\$\{?([A-Z][A-Z0-9_]*)\b(?!:?-)/g)].map(([, name = '']) => name);
   const isSet = (name: string): boolean => set.has(name) || new RegExp(`\\b${name}=`).test(all);
   return [...new Set(names)].filter((name) => !isSet(name) && !JOB_VARIABLE.test(name));
+}
+
+/** Returns the variables that commands of the set-up give to the steps after them. */
+export function findGivenVariables(setUp: readonly string[]): readonly string[] {
+  const given = setUp.flatMap((line) => [
+    ...line.matchAll(/\b(?:echo|printf) [\\"']*([A-Z][A-Z0-9_]*)=(?:(?!\becho\b).)*GITHUB_ENV/g),
+  ]);
+  return given.map(([, name = '']) => name).filter((name) => !JOB_VARIABLE.test(name));
 }
 
 const JOB_VARIABLE =

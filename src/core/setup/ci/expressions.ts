@@ -162,16 +162,19 @@ function evaluate(expression: string, contexts: Contexts): unknown {
   /** Returns the value at a path of properties in a context. */
   function within(name: string): unknown {
     let value: unknown = Object.hasOwn(contexts, name) ? contexts[name] : UNKNOWN;
-    // An empty context `steps` means that no step has outputs, so caches miss.
+    // An empty context `steps` means that each step passed without outputs, so caches miss.
     const isStep = name === 'steps' && value !== UNKNOWN;
+    let last: unknown = null;
     for (let mark = takes('.', '['); mark !== null; mark = takes('.', '[')) {
       const token = tokens?.[at];
       const key = mark === '[' ? either() : token !== undefined && 'name' in token ? token.name : UNKNOWN;
       if (mark === '.') at += 1;
       else takes(']');
       value = value === UNKNOWN || key === UNKNOWN ? UNKNOWN : propertyOf(value, textOfScalar(key));
+      last = key;
     }
-    return isStep ? '' : value === undefined ? null : value;
+    if (isStep) return last === 'outcome' || last === 'conclusion' ? 'success' : '';
+    return value === undefined ? null : value;
   }
 }
 

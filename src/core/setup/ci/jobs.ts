@@ -1,4 +1,5 @@
 import { toOneLine, quoteShellText } from '../../text/phrase.ts';
+import { commandOfAction } from './actions.ts';
 import { commandsOfScript, classifyCommand } from './commands.ts';
 import { findCheckingEvent } from './events.ts';
 import { conditionMayHold, INCOMPLETE, resolveText, resolveValue, type Contexts } from './expressions.ts';
@@ -34,13 +35,15 @@ export type CiStep =
   /** An action or a line that init cannot copy. */
   | { readonly kind: 'unread'; readonly what: string; readonly why: string; readonly isSetUp: boolean };
 
-/** A job that checks changes on Linux, with the values of one combination of its matrix. */
+/** A job that checks changes, with the values of one combination of its matrix. */
 export interface CiJob {
   readonly path: string;
   readonly id: string;
   readonly name: string;
   readonly needs: readonly string[];
   readonly services: YamlMap;
+  /** `Linux`, or the label of a runner with another system. */
+  readonly system: string;
   /** The image of the container in which the job runs; `''` if it runs on the runner itself. */
   readonly container: string;
   readonly steps: readonly CiStep[];
@@ -92,7 +95,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   const machine = Array.isArray(job['runs-on'])
     ? job['runs-on'].map((label) => resolveValue(label, contexts))
     : resolveValue(job['runs-on'], contexts);
-  if (/windows|macos/i.test(JSON.stringify(machine ?? ''))) return [];
+  const runner = [machine].flat().map(textOfScalar).join(', ');
   const env = envOf([getMapping(workflow, 'env'), getMapping(job, 'env')], { contexts, known: [], missing: [] });
   const needs = job['needs'];
   const container = resolvedMap({ of: job['container'] }, contexts)['of'];
@@ -103,6 +106,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
       name: toOneLine(pickText(job, 'name') || id, 80),
       needs: typeof needs === 'string' ? [needs] : Array.isArray(needs) ? needs.map(String) : [],
       services: resolvedMap(getMapping(job, 'services'), contexts),
+      system: /windows|macos/i.test(runner) ? toOneLine(runner, 40) : 'Linux',
       container: isRecord(container) ? pickText(container, 'image') : textOfScalar(container),
       steps: stepsOf(getList(job, 'steps'), {
         texts,
@@ -145,7 +149,18 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
       why: 'it is a workflow of another repository',
       isSetUp: false,
     } as const;
-    return [{ path: place.path, id: 'uses', name: called, needs: [], services: {}, container: '', steps: [step] }];
+    return [
+      {
+        path: place.path,
+        id: 'uses',
+        name: called,
+        needs: [],
+        services: {},
+        system: 'Linux',
+        container: '',
+        steps: [step],
+      },
+    ];
   }
   const declared = getMapping(getMapping(getMapping(workflow, 'on'), 'workflow_call'), 'inputs');
   const inputs = inputsOf(declared, getMapping(job, 'with'), place.contexts);
@@ -221,11 +236,15 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   const name = (/^[^@]+/.exec(uses)?.[0] ?? '').toLowerCase();
   if (name === 'actions/checkout') {
     const submodules = resolveValue(given['submodules'], env.contexts);
-    const isForeign = pickText(given, 'repository') !== '' && pickText(given, 'path') === '';
+    // Commands of a job that checks this repository out into a folder, or another one at the root, run elsewhere.
+    const isForeign =
+      (pickText(given, 'repository') === '') !== (pickText(given, 'path').replace(/^\.\/?$/, '') === '');
     return [{ kind: 'checkout', submodules: textOfScalar(submodules), isForeign }];
   }
   if (name === 'actions/download-artifact') return [{ kind: 'download' }];
   if (NO_SET_UP.test(name)) return [];
+  const command = commandOfAction(name, given);
+  if (command !== null) return stepsOfScript({ ...given, run: command }, { ...place, defaults: [] });
   const local = localPath(uses);
   const unread = (why: string): readonly CiStep[] => [
     { kind: 'unread', what: toOneLine(uses, 100), why, isSetUp: true },
@@ -303,15 +322,16 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
   if (folder !== '' && !PLAIN_FOLDER.test(folder)) return [unread(first, 'its folder is outside of the repository')];
   if (commands === null) {
     const lines = script.replaceAll(/\s*\\\r?\n\s*/g, ' ').split('\n');
-    return [
-      unread(lines.find((line) => classifyCommand(line.trim()) === 'test') ?? first, 'it is a script, not a command'),
-    ];
+    const test = lines.find((line) => !/^\s*(?:#|echo\b)/.test(line) && classifyCommand(line.trim()) === 'test');
+    return [unread(test ?? first, 'it is a script, not a command')];
   }
   return commands.flatMap((command): readonly CiStep[] => {
     const resolved = resolveText(command, env.contexts);
     if (resolved.kind === 'unknown') return [unread(command, resolved.why)];
     const inPlace = resolved.text.replace(/^\$\{?GITHUB_WORKSPACE\}?\//, './');
-    const text = (folder === '' ? inPlace.replaceAll(/\$\{?GITHUB_WORKSPACE\}?/g, '$PWD') : resolved.text).trim();
+    // In a folder, `verify` has just changed from the root.
+    const root = folder === '' ? '$PWD' : '$OLDPWD';
+    const text = (folder === '' ? inPlace : resolved.text).replaceAll(/\$\{?GITHUB_WORKSPACE\}?/g, () => root).trim();
     const without = env.missing.find(([name]) => new RegExp(`\\$\\{?${name}\\b`).test(text));
     if (without !== undefined) return [unread(text, `the variable ${without[0]}: ${without[1]}`)];
     if (/\p{Cc}/u.test(text) || text.length > MAX_COMMAND_CHARS) return [unread(text, 'it is longer than one line')];

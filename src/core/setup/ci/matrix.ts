@@ -34,7 +34,9 @@ export function chooseCombination(
 
 function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combination[] | null {
   let found: readonly Combination[] = [{}];
-  const names = Object.keys(matrix).filter((name) => name !== 'include' && name !== 'exclude');
+  const given = new Map(['include', 'exclude'].map((name) => [name, resolveValue(matrix[name] ?? [], contexts)]));
+  if ([...given.values()].some((list) => !Array.isArray(list))) return null;
+  const names = Object.keys(matrix).filter((name) => !given.has(name));
   for (const name of names) {
     const values = resolveValue(matrix[name], contexts);
     if (!Array.isArray(values)) return null;
@@ -43,10 +45,10 @@ function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combi
   }
   const fits = (one: Combination, part: Combination): boolean =>
     listMapEntries(part).every(([key, value]) => JSON.stringify(one[key]) === JSON.stringify(value));
-  const excluded = getList(matrix, 'exclude').filter(isRecord);
+  const excluded = getList(Object.fromEntries(given), 'exclude').filter(isRecord);
   found = found.filter((one) => !excluded.some((part) => fits(one, part)));
   const extra: Combination[] = [];
-  for (const part of getList(matrix, 'include').filter(isRecord)) {
+  for (const part of getList(Object.fromEntries(given), 'include').filter(isRecord)) {
     const own = Object.fromEntries(listMapEntries(part).filter(([key]) => names.includes(key)));
     const isExtension = names.length > 0 && found.some((one) => fits(one, own));
     if (!isExtension) extra.push(part);

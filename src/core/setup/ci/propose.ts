@@ -1,8 +1,15 @@
 import type { CiProposal, Stack, UnreadLine } from '../project.ts';
-import { findOpenVariables, listPrograms, classifyCommand, type CommandPurpose } from './commands.ts';
+import {
+  findGivenVariables,
+  findOpenVariables,
+  joinCommands,
+  listPrograms,
+  classifyCommand,
+  type CommandPurpose,
+} from './commands.ts';
 import { describeContainerJob, convertContainerSteps } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
-import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
+import { renderJoinedLine, renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
 
 const MAX_OFFERED = 12;
@@ -17,12 +24,14 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     .toSorted((a, b) => scoreOf(b, stacks) - scoreOf(a, stacks));
   const [first] = candidates;
   if (first === undefined || scoreOf(first, stacks) < MIN_SCORE) return null;
-  // A repository often tests each service in a job of its own, so each folder may add a job.
+  // A repository often tests each service, or each of its languages, in a job of its own, so each may add a job.
   const chosen = [first];
-  for (const { folder } of stacks) {
-    const covers = ({ plan }: typeof first): boolean => folder === '' || verifiedFolders(plan).has(folder);
-    const next = chosen.some(covers) ? undefined : candidates.find(covers);
-    if (next !== undefined) chosen.push(next);
+  for (const stack of stacks) {
+    const covers = ({ plan }: typeof first): boolean =>
+      stack.folder === '' ? testsWith(plan, stack) : verifiedFolders(plan).has(stack.folder);
+    const isKnown = stack.folder !== '' || stacks.some((other) => other.folder === '' && testsWith(first.plan, other));
+    const next = chosen.some(covers) || !isKnown ? undefined : candidates.find(covers);
+    if (next !== undefined && (stack.folder !== '' || scoreOf(next, stacks) >= ORDINARY_SCORE)) chosen.push(next);
   }
   const parts = chosen.map(({ job, plan }) => completed(plan, { job, jobs, stacks }));
   const verify = unique(parts.flatMap(({ commands }) => buildVerifyLines(commands.map(({ command }) => command))));
@@ -41,10 +50,13 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     verify,
     offered: offered.slice(0, MAX_OFFERED),
     programs: listPrograms(texts),
-    variables: findOpenVariables(
-      texts,
-      new Set(parts.flatMap(({ commands }) => commands.flatMap(({ command }) => command.env.map(([name]) => name)))),
-    ),
+    variables: unique([
+      ...findOpenVariables(
+        texts,
+        new Set(parts.flatMap(({ commands }) => commands.flatMap(({ command }) => command.env.map(([name]) => name)))),
+      ),
+      ...findGivenVariables(parts.flatMap(({ lines }) => lines.flat())),
+    ]),
     unread: unique(
       chosen.flatMap(({ job, plan }) => [...describeContainerJob(job.container), ...plan.unread]),
       ({ what }) => what,
@@ -58,19 +70,21 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
   };
 }
 
-/** Returns the lines of CI that may be tests, but contain unknown values. */
+/** Returns the lines of CI that may be tests and that init cannot repeat, and the jobs whose tests run elsewhere. */
 export function listUnreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
-  const found = jobs
-    .flatMap(({ steps }) => flatten(steps))
-    .flatMap((step) =>
+  const found = jobs.flatMap(({ path, id, system, steps }): readonly UnreadLine[] => {
+    const flat = flatten(steps);
+    const job = `${path} (${id})`;
+    if (system !== 'Linux') return [{ what: job, why: `it runs on ${system}, and Ralph's job on Linux` }];
+    if (flat.some((step) => step.kind === 'checkout' && step.isForeign))
+      return [{ what: job, why: 'its commands run outside of a plain checkout of the repository' }];
+    return flat.flatMap((step) =>
       step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(classifyCommand(step.what)))
-        ? [step]
+        ? [{ what: step.what, why: step.why }]
         : [],
     );
-  return unique(
-    found.map(({ what, why }) => ({ what, why })),
-    ({ what }) => what,
-  ).slice(0, MAX_UNREAD);
+  });
+  return unique(found, ({ what }) => what).slice(0, MAX_UNREAD);
 }
 
 interface Purposeful {
@@ -119,7 +133,12 @@ function planOf(job: CiJob): Plan {
   return {
     setUp,
     verify: before.filter(isNeeded),
-    offered: before.filter((one) => one.purpose === 'check' || (one.purpose === 'slow' && !isProof(one))),
+    offered: before.filter(
+      (one, at) =>
+        one.purpose === 'check' ||
+        (one.purpose === 'slow' && !isProof(one)) ||
+        (at > last && one.purpose === 'before' && RUNS_SCRIPT.test(one.command.text)),
+    ),
     unread: [...unread.map(({ what, why }) => ({ what, why })), ...changes],
     isForeign:
       flat.some((step) => step.kind === 'checkout' && step.isForeign) ||
@@ -128,6 +147,10 @@ function planOf(job: CiJob): Plan {
     lacksTools: unread.some(({ isSetUp }) => isSetUp) || setUp.length < steps.length,
   };
 }
+
+/** Matches commands that run a script of the project, which after the tests is probably a check. */
+const RUNS_SCRIPT =
+  /^(?:(?:npm run|pnpm|yarn|bun run|deno task|make|just|task|composer|mix|bundle exec|poetry run|uv run)\s|(?:\.\/)?(?:scripts?|bin|ci|tools)\/)/;
 
 /** Returns the steps of the set-up, except those that install the products of an earlier build. */
 function withoutProducts(steps: readonly CiStep[]): readonly CiStep[] {
@@ -159,10 +182,12 @@ function isTest(purpose: CommandPurpose): boolean {
 }
 
 const MIN_SCORE = 0;
+/** The score of a job that runs tests and has no special purpose. */
+const ORDINARY_SCORE = 30;
 const IS_TEST_NAME = /\b(?:tests?|unit|specs?)\b/i;
 const IS_CI_NAME = /\b(?:ci|build|check|main|verify)\b/i;
 const IS_SPECIAL =
-  /e2e|integration|external|bench|fuzz|coverage|nightly|\bdocs?\b|example|compat|\bmin|lowest|oldest|msrv|publish|types?\b|typing|smoke|lint|release|deploy|canary|windows|macos|\bmac\b|wasm|cross|downstream|sanitiz|\bscan|musl|alpine|memcheck|valgrind/i;
+  /e2e|integration|external|bench|fuzz|coverage|nightly|\bdocs?\b|example|compat|\bmin|lowest|oldest|msrv|publish|types?\b|typing|smoke|lint|release|deploy|canary|windows|macos|\bmac\b|wasm|cross|downstream|sanitiz|\bscan|musl|alpine|memcheck|valgrind|native-image|subset|reproducib/i;
 const NO_CHECK = /release|publish|deploy|pages|nightly|stale|label|codeql|depend|security|bench/i;
 
 function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, stacks: readonly Stack[]): number {
@@ -171,6 +196,8 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
   const [main] = stacks;
   const points: readonly (readonly [boolean, number])[] = [
     [plan.verify.some(({ purpose }) => purpose === 'test'), 30],
+    // Only the name of a file says `test` in some commands.
+    [plan.verify.some(({ command: { text } }) => isTest(classifyCommand(text.replaceAll(/\S*\/\S*/g, '')))), 3],
     [IS_TEST_NAME.test(names), 10],
     [IS_CI_NAME.test(names), 5],
     [IS_SPECIAL.test(names), -20],
@@ -185,7 +212,14 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
   return points.reduce((sum, [holds, value]) => (holds ? sum + value : sum), 0);
 }
 
-function toolPattern(tool: string): RegExp {
+/** Returns true if a job tests with the tool of a stack. */
+function testsWith({ verify }: Plan, { packageManager }: Stack): boolean {
+  const tests = verify.filter(({ purpose }) => isTest(purpose)).map(({ command }) => command.text);
+  return tests.some((text) => toolPattern(packageManager).test(text));
+}
+
+/** Returns a pattern for the commands of a tool. */
+export function toolPattern(tool: string): RegExp {
   const names: Readonly<Record<string, string>> = {
     maven: 'mvn',
     gradle: 'gradle',
@@ -242,8 +276,11 @@ function completed(
   const bringsItself = rest.every(
     ({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
   );
+  // Of several languages in a folder, the job needs the packages of those whose tools it starts.
+  const isForeign = (stack: Stack): boolean =>
+    !testsWith(plan, stack) && stacks.some((one) => one.folder === stack.folder && testsWith(plan, one));
   const missing = stacks.flatMap((stack): readonly Purposeful[] =>
-    stack.install === null || bringsItself || !folders.has(stack.folder) || installsIn(stack.folder)
+    stack.install === null || isForeign(stack) || bringsItself || !folders.has(stack.folder) || installsIn(stack.folder)
       ? []
       : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
   );
@@ -283,28 +320,34 @@ function offersOf(
   return all.flatMap((check, at) => {
     const purpose = classifyCommand(check.text);
     if (!['check', 'test', 'slow'].includes(purpose) || given.texts.includes(check.text)) return [];
+    if (NEEDS_OTHER_TOOLS.test(check.text)) return [];
     const builds: readonly CommandPurpose[] = isTest(purpose) ? ['install', 'build', 'before'] : ['install'];
     const needed = all.slice(0, at).filter(({ text }) => builds.includes(classifyCommand(text)));
     // A build with other options overwrites what `verify` built, so all of its commands are needed.
     const isNew = ({ text }: CiCommand): boolean => !given.texts.includes(text);
     const isOther = needed.some((one) => isNew(one) && classifyCommand(one.text) !== 'install');
     const before = needed.filter((one) => isNew(one) || (isOther && classifyCommand(one.text) !== 'install'));
-    return [[...before, check].map(renderVerifyLine).join(' && ')];
+    return [joinCommands([...before, check].map(renderVerifyLine))];
   });
 }
+
+/** Matches commands for another toolchain or machine, which only their own job installs. */
+const NEEDS_OTHER_TOOLS = /^\w+ \+\w|\s--target[ =]/;
 
 function commandsByFolder(commands: readonly Purposeful[], offered: readonly string[]): CiProposal['byFolder'] {
   const folders = [...new Set(commands.map(({ command }) => command.folder))];
   return new Map(
     folders.map((folder) => {
-      const joined = (...purposes: readonly CommandPurpose[]): string | null =>
-        unique(
+      const joined = (...purposes: readonly CommandPurpose[]): string | null => {
+        const all = unique(
           commands
             .filter((one) => one.command.folder === folder && purposes.includes(one.purpose))
-            .map(({ command }) => renderVerifyLine({ ...command, folder: '' })),
-        )
-          .map((line, _, all) => (all.length > 1 && /^cd\s|&& cd\s/.test(line) ? `(${line})` : line))
-          .join(' && ') || null;
+            .map(({ command }) => ({ ...command, folder: '' })),
+          renderVerifyLine,
+        );
+        const isInOther = ({ text }: CiCommand): boolean => all.length > 1 && /^cd\s|&& cd\s/.test(text);
+        return renderJoinedLine(all.map((one) => (isInOther(one) ? { ...one, text: `(${one.text})` } : one))) || null;
+      };
       const lint =
         folder === '' ? (offered.find((line) => /lint|clippy|\bvet\b|credo|rubocop/.test(line)) ?? null) : null;
       return [

@@ -1,4 +1,4 @@
-import { classifyCommand } from './commands.ts';
+import { joinCommands, classifyCommand } from './commands.ts';
 import type { CiCommand, CiStep, NamedValues } from './jobs.ts';
 import { quoteShellText } from '../../text/phrase.ts';
 
@@ -7,24 +7,38 @@ export function renderVerifyLine({ text, env, folder }: CiCommand): string {
   const pairs = relevantVariables(env).map(([name, value]) => `${name}=${quoteShellText(value)}`);
   const isSimple = !/&&|\|\||[;|()`]|^(?:cd|export|source)\s/.test(text);
   const line =
-    pairs.length === 0 ? text : isSimple ? `${pairs.join(' ')} ${text}` : `export ${pairs.join(' ')} && ${text}`;
-  return folder === '' ? line : `(cd ${folder} && ${line})`;
+    pairs.length === 0
+      ? text
+      : isSimple
+        ? `${pairs.join(' ')} ${text}`
+        : joinCommands([`export ${pairs.join(' ')}`, text]);
+  return folder === '' ? line : `(${joinCommands([`cd ${folder}`, line])})`;
 }
 
 /** Builds the lines of `verify` from commands; those that share many variables form one line, which names them once. */
 export function buildVerifyLines(commands: readonly CiCommand[]): readonly string[] {
+  const isLong = commands.length > 1 && sharedVariables(commands).length >= MANY;
+  return isLong ? [renderJoinedLine(commands)] : commands.map(renderVerifyLine);
+}
+
+/** Renders commands as one line that names the variables of all of them once. */
+export function renderJoinedLine(commands: readonly CiCommand[]): string {
   const [first] = commands;
-  const shared = relevantVariables(first?.env ?? []).filter((pair) =>
-    commands.every(
-      ({ env, folder }) => folder === first?.folder && env.some((one) => one.join('=') === pair.join('=')),
-    ),
-  );
-  if (first === undefined || commands.length < 2 || shared.length < MANY) return commands.map(renderVerifyLine);
+  const shared = commands.length > 1 ? sharedVariables(commands) : [];
+  if (first === undefined || shared.length === 0) return joinCommands(commands.map(renderVerifyLine));
   const names = new Set(shared.map(([name]) => name));
   const texts = commands.map(({ text, env }) =>
     renderVerifyLine({ text, env: env.filter(([name]) => !names.has(name)), folder: '' }),
   );
-  return [renderVerifyLine({ text: texts.join(' && '), env: shared, folder: first.folder })];
+  return renderVerifyLine({ text: joinCommands(texts), env: shared, folder: first.folder });
+}
+
+/** Returns the variables that all commands have, or none if the commands run in several folders. */
+function sharedVariables([first, ...rest]: readonly CiCommand[]): NamedValues {
+  if (first === undefined || rest.some(({ folder }) => folder !== first.folder)) return [];
+  return relevantVariables(first.env).filter((pair) =>
+    rest.every(({ env }) => env.some((one) => one.join('=') === pair.join('='))),
+  );
 }
 
 const MANY = 3;
@@ -80,4 +94,4 @@ function relevantVariables(env: NamedValues): NamedValues {
 }
 
 const NOISE =
-  /^(?:CI|OS|PYTHON|NODE|JAVA|RUBY|PHP|CONTEXT|HUSKY|COVERAGE_FILE|RUST_BACKTRACE|UV_(?:NO_PROGRESS|PYTHON_PREFERENCE|PYTHON)|(?:ACTIONS|GITHUB|PIP|MINVER|CODECOV|CICD)_?\w*|\w*_?VERSION|\w*(?:COLORS?|TELEMETRY\w*|NOLOGO|CACHE\w*))$/;
+  /^(?:CI|OS|HOME|ImageOS|PYTHON|NODE|JAVA|RUBY|PHP|CONTEXT|HUSKY|COVERAGE_FILE|RUST_BACKTRACE|UV_(?:NO_PROGRESS|PYTHON_PREFERENCE|PYTHON)|(?:ACTIONS|GITHUB|PIP|MINVER|CODECOV|CICD)_?\w*|\w*_?(?:VERSION|MSRV)|\w*(?:COLORS?|TELEMETRY\w*|NOLOGO|CACHE\w*))$/;

@@ -274,6 +274,86 @@ jobs:
   });
 });
 
+test('a command with an alternative stays whole in a line with others, so that no failure before it is hidden', () => {
+  const env = '    env: { A: 1, B: 2, C: 3 }\n';
+  const { learned, stacks } = learn(oneJob('      - run: npm ci\n      - run: npm test || npm test\n', env));
+  expect(learned?.verify).toEqual(['export A=1 B=2 C=3 && npm ci && { npm test || npm test; }']);
+  expect(stacks[0]?.test).toBe('export A=1 B=2 C=3 && { npm test || npm test; }');
+});
+
+test('a step runs where an earlier one passed, and not where it failed', () => {
+  const steps = `      - run: make prepare
+        id: first
+      - run: make a-test
+        if: always() && steps.first.outcome == 'success'
+      - run: make b-test
+        if: steps.first.conclusion == 'failure'
+`;
+  expect(learn(oneJob(steps), {}, {}).learned?.verify).toEqual(['make prepare', 'make a-test']);
+});
+
+test('scripts of the project that CI runs after the tests are offered', () => {
+  const steps =
+    '      - run: npm test\n      - run: npm run size\n      - run: node x\n      - run: scripts/coverage\n';
+  expect(learn(oneJob(steps)).learned?.offered).toEqual(['npm run size', 'scripts/coverage']);
+});
+
+test.each([
+  ['nick-fields/retry@v3', '{ command: npm test, timeout_minutes: 5 }', 'npm test'],
+  ['coactions/setup-xvfb@v1', '{ run: npm test }', 'xvfb-run --auto-servernum npm test'],
+  ['actions-rs/cargo@v1', '{ command: test, args: --all }', 'cargo test --all'],
+  ['gradle/gradle-build-action@v2', '{ arguments: check }', './gradlew check'],
+  ['julia-actions/julia-runtest@v1', '{}', `julia --project -e 'using Pkg; Pkg.test()'`],
+])('the action %s with %s tests with %s', (action, given, command) => {
+  expect(learn(oneJob(`      - uses: ${action}\n        with: ${given}\n`), {}, {}).learned?.verify).toEqual([command]);
+});
+
+test('each language at the root adds the job that tests it, and each job installs only its own packages', () => {
+  const files: Files = { ...NODE, 'mix.exs': '', 'mix.lock': '' };
+  const job = (name: string, command: string): string =>
+    `  ${name}:\n    runs-on: ubuntu-latest\n    steps:\n      - run: ${command}\n`;
+  const workflow = `on: pull_request\njobs:\n${job('npm_test', 'npm test')}${job('mix_test', 'mix test')}`;
+  const { learned } = learn(workflow, {}, files);
+  expect(learned?.from).toEqual([`${CI} (npm_test)`, `${CI} (mix_test)`]);
+  expect(learned?.verify).toEqual(['npm ci', 'npm test', 'mix deps.get --check-locked', 'mix test']);
+});
+
+test.each([
+  ['another system', '', 'macos-14', `it runs on macos-14, and Ralph's job on Linux`],
+  [
+    'a folder beside the root',
+    '      - uses: actions/checkout@v5\n        with: { path: source }\n',
+    'ubuntu-latest',
+    'its commands run outside of a plain checkout of the repository',
+  ],
+])('tests in %s are not proposed, and init says so', (_, steps, machine, why) => {
+  const workflow = oneJob(`${steps}      - run: npm test\n`).replace('ubuntu-latest', machine);
+  const { learned, unread } = learn(workflow);
+  expect(learned).toBeNull();
+  expect(unread).toEqual([{ what: `${CI} (test)`, why }]);
+});
+
+test('a matrix that another job computes has no known values', () => {
+  const more = '    strategy: { matrix: { include: "${{ fromJSON(needs.a.outputs.versions) }}" } }\n';
+  const steps = `      - uses: actions/setup-go@v6
+        with: { go-version: "\${{ matrix.go }}" }
+      - run: go test ./...
+`;
+  const { unread } = learn(oneJob(steps, more), {}, { 'go.mod': 'module a\n\ngo 1.24\n' });
+  expect(unread).toEqual([{ what: 'actions/setup-go@v6', why: 'only a run of CI knows matrix.go' }]);
+});
+
+test('checks of another job that need its own toolchain are not offered', () => {
+  const workflow = `${oneJob('      - run: cargo test\n')}  other:
+    runs-on: ubuntu-latest
+    steps:
+      - run: cargo +nightly test --doc
+      - run: cargo check --target wasm32-unknown-unknown
+      - run: cargo check
+`;
+  expect(learn(workflow, {}, { 'Cargo.toml': '' }).learned?.offered).toEqual(['cargo check']);
+});
+
 describe('actions and workflows of the repository', () => {
   const composite = (steps: string): string =>
     `inputs: { version: { default: 22 } }\nruns:\n  using: composite\n  steps:\n${steps}`;
@@ -393,6 +473,20 @@ test.each([
   ['./configure --disable-docs', 'build'],
   ['! bin/bats test/failing.bats', 'check'],
   ['rpmbuild -bb x.spec', 'before'],
+  ['cp .github/check/* config/', 'before'],
+  ['bundle exec rake TESTOPT=-vdc', 'test'],
+  ['make ci', 'test'],
+  ['coverage run -m pytest && coverage report', 'test'],
+  ['npm test && npm publish', 'aside'],
+  ['VERSION="$(npm ls x | jq .version)" && make test', 'test'],
+  ['mvn -B install -DskipTests', 'build'],
+  ['cargo test --no-run', 'build'],
+  ['cabal build --disable-tests all', 'build'],
+  ['npm config set loglevel error', 'tool'],
+  ['npx nx-cloud start-ci-run', 'aside'],
+  ['dart test --platform chrome', 'slow'],
+  ['dart pub get', 'install'],
+  ['bundle exec brakeman', 'check'],
 ])('%s is for: %s', (command, purpose) => {
   expect(classifyCommand(command)).toBe(purpose);
 });
@@ -407,6 +501,8 @@ test.each<[string, readonly string[] | null]>([
   ['cd x\npython --version\nmake test\ncoverage xml\n', ['cd x && make test']],
   ['cat <<E\nx\nE\n', null],
   ["echo 'a\nb'\n", null],
+  ['V="$(a | b .version)"\nmake V=$V\n', ['V="$(a | b .version)" && make V=$V']],
+  ['cd x\nmake test || make again\n', ['cd x && { make test || make again; }']],
 ])('the script %j is the commands %j', (script, commands) => {
   expect(commandsOfScript(script)).toEqual(commands);
 });
@@ -429,6 +525,12 @@ test('variables that a step of the set-up sets are named for the agent and verif
         env: { A: 1 }
 `;
   expect(learn(oneJob(steps), {}, {}).learned?.variables).toEqual(['DC']);
+  const given = `      - run: |
+          echo "BROWSERS=$HOME/x" >> $GITHUB_ENV
+          echo "MY_TOKEN=x" >> "$GITHUB_ENV"
+      - run: make test
+`;
+  expect(learn(oneJob(given), {}, {}).learned?.variables).toEqual(['BROWSERS']);
 });
 
 test.each<[string, string | null]>([

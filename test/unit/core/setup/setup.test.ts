@@ -117,6 +117,12 @@ const repositories: readonly [string, Files, readonly string[], readonly string[
     ['./gradlew test'],
   ],
   [
+    'Kotlin for several platforms',
+    { 'build.gradle.kts': 'alias(libs.plugins.kotlin)', gradlew: '#!', 'src/commonMain/kotlin/a/b/c/d.kt': '' },
+    ['actions/setup-java@v5'],
+    ['./gradlew allTests'],
+  ],
+  [
     'Java whose wrapper is not executable',
     { 'build.gradle': '', gradlew: '' },
     ['actions/setup-java@v5'],
