@@ -82,8 +82,8 @@ export interface Config {
   /** Labels of every pull request. */
   readonly prLabels: readonly string[];
   /** The people and teams whose review of a finished pull request is requested. */
-  /** The people to whom a finished pull request is assigned. */
   readonly prReviewers: Recipients;
+  /** The people to whom a finished pull request is assigned. */
   readonly prAssignees: Recipients;
   /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;

@@ -27,7 +27,7 @@ export type ClearedHead =
 /**
  * Reads the lane's pull request right before a push, because people approve and enable auto-merge while an agent works.
  * Ends auto-merge and the merge queue first, so that no commit reaches a head that people approved or that is about to
- * be merged. Makes a ready pull request a draft before unfinished new work, or any commit after an approval, reaches it.
+ * be merged. Makes a ready pull request a draft before unfinished new work reaches it, and if anybody approved it.
  * Takes one request, or none without a pull request.
  */
 export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead> {

@@ -60,8 +60,8 @@ export interface WorkedReport extends RunFacts, ReportSetting, LaneFacts {
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
   /** Tokens that this run used. */
-  /** Cost of this run in US dollars. */
   readonly tokens: number;
+  /** Cost of this run in US dollars. */
   readonly costUsd: number;
   /** Similar tasks and advice for the issue before its first iteration; null in any other case. */
   readonly forecast: Forecast | null;

@@ -67,8 +67,8 @@ export interface CallSetting
     Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'>,
     Pick<AgentCall, 'model' | 'allowedTools' | 'timeoutMs' | 'resume'> {
   /** Amount that the run has spent so far, in US dollars. */
-  /** Number of calls that the run has made so far. */
   readonly spentUsd: number;
+  /** Number of calls that the run has made so far. */
   readonly calls: number;
 }
 
@@ -133,7 +133,7 @@ export async function callAgent(
   if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
   // An error that follows paid requests is no refusal, whatever the agent says.
-  const isUnknown = agentRun.analysis.agentError?.kind === 'unknown-session' && !hasUsed(usage);
+  const isUnknown = agentRun.analysis.agentError?.kind === 'unknown-session' && !hasSpentAnything(usage);
   if (isUnknown) {
     deps.log.info('The agent no longer knows the session, so it is called again in a new one.');
     // Do not charge the first call again: the CLI refused before it asked the provider for anything.
@@ -201,7 +201,7 @@ export async function callAndBook(
   return { agentRun, work: booked, usage };
 }
 
-function hasUsed({ tokens, costUsd }: CallUsage): boolean {
+function hasSpentAnything({ tokens, costUsd }: CallUsage): boolean {
   return (tokens ?? 0) > 0 || (costUsd ?? 0) > 0;
 }
 

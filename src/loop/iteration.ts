@@ -136,8 +136,8 @@ interface IterationResult {
   /** Records of the pipeline's steps; empty without a pipeline. */
   readonly steps: readonly StepRecord[];
   /** Commits that were made between steps. */
-  /** The content with which the last commit is compared. */
   readonly earlier: readonly CommitResult[];
+  /** The content with which the last commit is compared. */
   readonly base: TreeSnapshot;
 }
 

@@ -253,7 +253,8 @@ export function createLiveHandOver({ outlet }: Pick<LoopDeps, 'outlet'>): {
         given = given.then(async () => {
           const newest = next ?? work;
           next = null;
-          await handOverNow({ outlet }, newest);
+          // Ignore a failure, which the hand-over at the end of the call meets as well.
+          await handOverNow({ outlet }, newest).catch(() => undefined);
         });
     },
     given: () => given,

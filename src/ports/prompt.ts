@@ -9,8 +9,8 @@ export interface UserPrompt {
   /** Text of the set-up that is done once, in the first iteration of the queue; null means no set-up. */
   readonly setup: string | null;
   /** Files that describe how to build and test, in the order in which they are named. */
-  /** Files that specify the project, in the order in which they are named. */
   readonly instructions: readonly string[];
+  /** Files that specify the project, in the order in which they are named. */
   readonly specifications: readonly string[];
   /** Tools for lock files that the code in the instructions calls. */
   readonly lockTools: readonly LockTool[];

@@ -24,8 +24,8 @@ import { listLaneAnswers } from '../core/snapshot/snapshot.ts';
 /** The dependencies of post for a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
   /** The record, or null if main did not write the file in `folder`. */
-  /** The folder of the run's files. */
   readonly record: RunRecord | null;
+  /** The folder of the run's files. */
   readonly folder: string;
   readonly limits: RescueLimits;
 }

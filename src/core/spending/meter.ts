@@ -52,8 +52,8 @@ const FILE_TYPE =
   /(?<!\\)"(?:(?:media|mime)_?type":"|data:)(?<kind>image\/|audio\/|video\/|application\/(?:pdf|msword|vnd))/gi;
 
 /**
- * Returns the maximum input of a request in tokens. `text` is its body as `JSON.stringify` writes it: no tokenizer makes
- * more than one token per byte, but a few bytes can be a large image or a file of many pages. The model reads
+ * Returns the maximum input of a request in tokens. `text` is its body as `JSON.stringify` writes it: no tokenizer
+ * makes more than one token per byte, but a few bytes can be a large image or a file of many pages. The model reads
  * everything again after each search that the provider's servers run, together with the results.
  */
 export function computeMaxInput(text: string, searches: number): number {

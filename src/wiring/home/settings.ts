@@ -24,8 +24,8 @@ export async function readHomeSettings(sources: {
   readonly temp: string;
   readonly environment: NodeJS.ProcessEnv;
   /** The top folder of the person's checkout. */
-  /** The branch that is checked out, or null if none. */
   readonly top: string;
+  /** The branch that is checked out, or null if none. */
   readonly branch: string | null;
 }): Promise<Config> {
   const { given, temp, environment, top, branch } = sources;
