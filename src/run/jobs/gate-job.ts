@@ -1,3 +1,4 @@
+import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import { countLanesBefore } from '../../core/sharing/lease.ts';
 import { hasAnySession } from '../../core/lane/session.ts';
 import { nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
@@ -10,7 +11,7 @@ import type { GateResult, HandedFile, HandedIntake, Work, WorkIntake } from '../
 import type { RunReport } from '../../handover/report.ts';
 import type { WorkAfterAction } from '../../loop/deps.ts';
 import { beginLoop } from '../../loop/loop.ts';
-import { openBranch } from '../../loop/pushing.ts';
+import { explainForbiddenMerge, openBranch } from '../../loop/pushing.ts';
 import { createLiveStatus } from '../../publish/end.ts';
 import type { Stages } from '../stages.ts';
 import type { ActionDeps, HandedLane, RunEnd } from '../deps.ts';
@@ -114,7 +115,14 @@ async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Wo
   // A proposal needs no branch, so create none.
   if (lane.begun.proposes !== null) return { work, end: null };
   const outlet = { kind: 'push', remote, forge } as const;
-  return openBranch({ outlet, clock, log, redact, appendJournal: null }, work, lane.begun.opened.base);
+  const pushing = { outlet, clock, log, redact, appendJournal: null };
+  const { base } = lane.begun.opened;
+  const made = await openBranch(pushing, work, base);
+  // The loop's job merges a base that passes again, and cannot ask whether the server would take the merge.
+  const mayMerge = ['reverify', 'repaired'].includes(work.state.redBase?.stage ?? '');
+  if (made.end !== null || !mayMerge || work.tasks.some(({ id }) => id === CONFLICT_TASK)) return made;
+  const message = await explainForbiddenMerge(pushing, made.work, base);
+  return message === null ? made : { ...made, end: { kind: 'failed', reason: 'configuration', message } };
 }
 
 /** Shows on the issue of the lane's first task that the run begins with it, now or later; returns that task. */

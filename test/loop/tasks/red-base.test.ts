@@ -208,26 +208,34 @@ describe('verify fails on the base branch', () => {
     expect(textsOf(project.forge.notifications).join('\n')).toContain('`verify` passes on the base branch again.');
   });
 
-  test('a repaired base whose workflow files the token may not push is named before a call, once, until a person merges it', async () => {
-    const { project, commitToMain } = redProject([finisher]);
-    await runOnce(project);
-    const [workflow, words] = [
-      '.github/workflows/ci.yml',
-      'refusing to allow a GitHub App to create or update workflow',
-    ];
-    commitToMain({ [FIX]: 'x', [workflow]: 'x' });
-    project.remote.workflowRule = words;
-    project.remote.contentRule = (files) => (workflow in files ? words : null);
-    for (let run = 0; run < 2; run += 1)
-      expect(await runOnce(project)).toMatchObject({ end: 'failed (configuration)', calls: 0 });
-    const told = textsOf(project.forge.notifications).filter((body) => body.includes('Update branch'));
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain('workflows: write');
-    const { branches } = project.origin;
-    branches.set('ralph/queue', branches.get('main') ?? '');
-    project.remote.contentRule = () => null;
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
-  });
+  test.each([
+    ['one job', async (project: Project) => [await runOnce(project)]],
+    ['three jobs', async (project: Project) => Object.values(await runSplit(project))],
+  ])(
+    'a repaired base whose workflow files the token may not push is named before a call, once, until a person merges it (%s)',
+    async (_, run) => {
+      const { project, commitToMain } = redProject([finisher]);
+      await runOnce(project);
+      const [workflow, words] = [
+        '.github/workflows/ci.yml',
+        'refusing to allow a GitHub App to create or update workflow',
+      ];
+      commitToMain({ [FIX]: 'x', [workflow]: 'x' });
+      project.remote.workflowRule = words;
+      project.remote.contentRule = (files) => (workflow in files ? words : null);
+      for (let time = 0; time < 2; time += 1)
+        expect((await run(project)).filter((job) => job !== null)).toMatchObject([
+          { end: 'failed (configuration)', calls: 0 },
+        ]);
+      const told = textsOf(project.forge.notifications).filter((body) => body.includes('Update branch'));
+      expect(told).toHaveLength(1);
+      expect(told[0]).toContain('workflows: write');
+      const { branches } = project.origin;
+      branches.set('ralph/queue', branches.get('main') ?? '');
+      project.remote.contentRule = () => null;
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    },
+  );
 
   test('after an outage the same base is verified again hours later, without a call, and the work continues', async () => {
     const { project, runs, pass } = redProject([finisher]);
