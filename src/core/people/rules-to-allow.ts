@@ -60,7 +60,7 @@ export function isQuestionDenial({ tool }: Pick<Denial, 'tool'>): boolean {
   return QUESTION_TOOLS.has(tool);
 }
 
-/** Matches an innermost substitution, whose commands run as well, and text in single quotes, which has no substitutions. */
+/** Matches an innermost substitution, whose commands run as well, and text in single quotes, which has none. */
 const SUBSTITUTION = /'[^']*'|\$\(\([^()]*\)\)|(?:\$|[<>])\(([^()]*)\)|(?<!\\)`([^`]*)`/g;
 
 /** Maximum depth of substitutions. */
