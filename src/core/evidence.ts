@@ -51,6 +51,8 @@ export const verificationSchema = z.discriminatedUnion('kind', [
     newlyRed: z.array(z.string().max(300)).max(MAX_NEWLY_RED).optional(),
     /** Failures of the red base that are left; absent unless some were fixed and there are no other failures. */
     leftOfBase: z.array(z.string().max(64)).max(20).exactOptional(),
+    /** Index of the failing command if it comes after the one that fails on the base, where its result is unknown. */
+    beyondBase: z.number().int().nonnegative().exactOptional(),
   }),
 ]);
 

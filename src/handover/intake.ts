@@ -137,7 +137,7 @@ export interface RunNotes {
   readonly reverts: readonly RevertCommit[];
   /** Similar tasks and advice for an issue that was requested by name and not yet begun; null in any other case. */
   readonly forecast: Forecast | null;
-  /** What the run did about its event before this work or end, as sentences, or null if it did nothing else. */
+  /** The result of the event apart from this work or end, as sentences, or null. */
   readonly before: string | null;
 }
 

@@ -128,7 +128,7 @@ export interface ReportSetting {
   readonly warnings: readonly string[];
   /** Files and settings of other Ralphs, used or unused, one line each. */
   readonly found: readonly string[];
-  /** What the run did about its event before its work or end, or null if it did nothing else. */
+  /** The result of the event apart from the run's work or end, as sentences, or null. */
   readonly before: string | null;
   /** The open pull requests of Ralph's branches in the order in which to merge them, or null if they were not read. */
   readonly train: Train | null;

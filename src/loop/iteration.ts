@@ -11,7 +11,7 @@ import { toRootTask } from '../core/folder.ts';
 import { recordIteration, countEntryCalls, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
-import { compareWithBase } from '../core/lane/base/compare-failures.ts';
+import { compareWithBase, markBeyondBase } from '../core/lane/base/compare-failures.ts';
 import { beginIteration, beginSteps, settleIteration } from '../core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../core/lane/settle/settle-published.ts';
 import { listPassedOverAgents } from '../core/agents/providers.ts';
@@ -237,7 +237,11 @@ async function conclude(
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,
-    verification: compareWithBase(work.state.redBase, redactAndBound<Verification>(verification, deps.redact), report),
+    verification: markBeyondBase(
+      work.state.redBase,
+      compareWithBase(work.state.redBase, redactAndBound<Verification>(verification, deps.redact), report),
+      deps.config.verify,
+    ),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),

@@ -2,11 +2,13 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import type { Verification } from '../core/evidence.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
 import { recordBaseVerification } from '../core/lane/base/compare-failures.ts';
+import { unknownFrom } from '../core/lane/base/red-base.ts';
 import {
   hasUnrunnableCommand,
   verificationRecordOf,
   buildVerificationSubject,
   isBaseKnown,
+  isVerificationOf,
   recordHeadVerification,
   reopenTasks,
 } from '../core/lane/verification.ts';
@@ -54,6 +56,7 @@ export async function verifyHere(deps: LoopDeps, work: Work): Promise<VerifyRun>
   let report = NO_TESTS;
   const verification = await deps.verifier.verify({
     folder: null,
+    from: 0,
     timeoutMs: Math.max(MIN_VERIFY_MS, Math.min(deps.config.policy.agentTimeoutMs, leftMs)),
     signal: deps.signal,
     onReport: work.state.redBase === null ? null : (text) => (report = parseTestReport(deps.redact(text))),
@@ -93,8 +96,12 @@ async function verifyUnknownBase(
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
   const subject = buildVerificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
-  deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
-  const { verification, report, isWhole } = await verifyClean(deps, work, base);
+  // The commands before this one ran on the same base, and an iteration has fixed them since.
+  const from = (isVerificationOf(work.state.baseVerification, subject) ? unknownFrom(work.state.redBase) : null) ?? 0;
+  deps.log.info(
+    `verify runs once on the untouched base (${base.slice(0, 7)})${from === 0 ? '' : `, from command ${String(from + 1)} on`} …`,
+  );
+  const { verification, report, isWhole } = await verifyClean(deps, work, { commit: base, from });
   onReport(isWhole ? report : NO_TESTS);
   // The agent's work could not be verified either and would be lost, so end the run.
   if (verification.kind === 'impossible') {
@@ -130,7 +137,7 @@ export async function verifyHead(
 ): Promise<WorkAfterAction & { readonly passed: PassedHead | null }> {
   for (const { opened } of [...deps.agents, ...deps.stepAgents]) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
-  const { verification, report, isWhole } = await verifyClean(deps, work, subject.commit);
+  const { verification, report, isWhole } = await verifyClean(deps, work, { commit: subject.commit, from: 0 });
   const now = deps.clock.now();
   const reopened: Work = { ...work, state: reopenTasks(work.state, finished, { reason: 'not_verified', now }) };
   const unverified = { work: reopened, end: null, passed: null };
@@ -182,7 +189,11 @@ interface CleanVerification {
   readonly isWhole: boolean;
 }
 
-async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<CleanVerification> {
+async function verifyClean(
+  deps: LoopDeps,
+  work: Work,
+  { commit, from }: { readonly commit: string; readonly from: number },
+): Promise<CleanVerification> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
   const known = work.journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
@@ -191,7 +202,14 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     Math.min(Math.max(MIN_CLEAN_VERIFY_MS, usualMs), MAX_OVERTIME_MS),
     Math.min(policy.agentTimeoutMs, leftMs),
   );
-  return await verifyAt(deps, work, { commit, timeoutOf: () => timeoutMs });
+  return await verifyAt(deps, work, { commit, from, timeoutOf: () => timeoutMs });
+}
+
+/** A commit to verify. `from` is the index of the first command that runs. */
+interface VerifiedCommit {
+  readonly commit: string;
+  readonly from?: number;
+  readonly timeoutOf: () => number;
 }
 
 /**
@@ -201,7 +219,7 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
 export async function verifyAt(
   deps: LoopDeps,
   work: Work,
-  { commit, timeoutOf }: { readonly commit: string; readonly timeoutOf: () => number },
+  { commit, from = 0, timeoutOf }: VerifiedCommit,
 ): Promise<CleanVerification> {
   const { signal } = deps;
   let [report, isWhole] = [NO_TESTS, true];
@@ -213,7 +231,7 @@ export async function verifyAt(
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
     .checkOutCommitAlone(commit, signal)
-    .then((folder) => deps.verifier.verify({ folder, timeoutMs: timeoutOf(), signal, onReport }))
+    .then((folder) => deps.verifier.verify({ folder, from, timeoutMs: timeoutOf(), signal, onReport }))
     .catch((error: unknown) =>
       signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
     );

@@ -73,6 +73,8 @@ export interface Verifier {
 /** A verification. `folder` is the folder in which the commands run; null means the work tree. */
 export interface VerifyCall {
   readonly folder: string | null;
+  /** Index of the first command that runs; earlier ones are left out. */
+  readonly from: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /**

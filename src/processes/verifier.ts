@@ -18,9 +18,11 @@ interface VerifierOptions extends ShellSurroundings {
 }
 
 /** Creates a verifier that runs the verify commands and ends the processes that they start in the background. */
-export function createVerifier(options: VerifierOptions): Verifier {
+export function createVerifier(all: VerifierOptions): Verifier {
   return {
-    verify: async ({ folder, ...call }) => {
+    verify: async ({ folder, from, ...call }) => {
+      const commands = all.commands.slice(from);
+      const options = { ...all, commands };
       if (options.commands.length === 0) return { kind: 'not-run' };
       if (folder === null) return await runCommands(options, call);
       const { environment, hidden, remove } = await options.clean.prepareFor(folder);

@@ -5,6 +5,7 @@ import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { renderPlainProof, type Proof, describeProof } from '../proof/proof.ts';
 import { capText } from '../text/phrase.ts';
+import { unknownFrom } from './base/red-base.ts';
 import { withProof } from './change.ts';
 import { noSignals } from './circuit.ts';
 import { type LaneState, MAX_UNPROVEN, MAX_UNPROVEN_CHARS, type VerificationRecord } from './state/state.ts';
@@ -282,6 +283,7 @@ export function reopenDoneSince(state: LaneState, before: LaneState, now: number
  */
 export function isBaseKnown({ baseVerification, redBase }: LaneState, subject: VerificationSubject): boolean {
   if (!isVerificationOf(baseVerification, subject)) return false;
+  if (unknownFrom(redBase) !== null) return false;
   return baseVerification?.kind === 'passed' || (redBase !== null && redBase.stage !== 'reverify');
 }
 

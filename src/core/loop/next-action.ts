@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../countdown.ts';
+import { unknownFrom } from '../lane/base/red-base.ts';
 import {
   listUnverifiedTasks,
   type VerificationSubject,
@@ -168,7 +169,8 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
   // The failures of the last iterations may be those of the base, so the base is verified again.
-  const doubtsBase = run.iterations > 0 && state.baseVerification === null && !known.isBaseVerified;
+  const isUnknown = state.baseVerification === null || unknownFrom(state.redBase) !== null;
+  const doubtsBase = run.iterations > 0 && isUnknown && !known.isBaseVerified;
   if (doubtsBase && situation.policy.verifies) return { kind: 'verify-base' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
   return { kind: 'iterate', step, startedAt: now, merge: known.prepared.merge, orders: known.orders ?? [] };

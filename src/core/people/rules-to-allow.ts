@@ -43,7 +43,7 @@ const WITH_VALUE =
  * allow them, as for a question or a shell.
  */
 export function suggestRulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
-  if (isQuestion({ tool })) return [];
+  if (isQuestionDenial({ tool })) return [];
   if (command === null) {
     const rule = OWN_NAMES.find(([name]) => name.test(tool))?.[1] ?? tool;
     return /^(?:[A-Z]|mcp__)[\w-]{1,60}$/.test(rule) && !allowed.includes(rule) ? [rule] : [];
@@ -56,17 +56,17 @@ export function suggestRulesToAllow({ tool, command }: Denial, allowed: readonly
 }
 
 /** Returns true if the agent was denied a question to a person. */
-export function isQuestion({ tool }: Pick<Denial, 'tool'>): boolean {
+export function isQuestionDenial({ tool }: Pick<Denial, 'tool'>): boolean {
   return QUESTION_TOOLS.has(tool);
 }
 
-/** Matches an innermost substitution, whose commands run as well; text in single quotes is none. */
+/** Matches an innermost substitution, whose commands run as well, and text in single quotes, which has none. */
 const SUBSTITUTION = /'[^']*'|\$\(\([^()]*\)\)|(?:\$|[<>])\(([^()]*)\)|(?<!\\)`([^`]*)`/g;
 
 /** Maximum depth of substitutions. */
 const MAX_DEPTH = 4;
 
-/** The text that stands for a substitution. It is no word of a rule. */
+/** The text that stands for a substitution. A rule never contains it. */
 const SUBSTITUTED = '$_';
 
 /**

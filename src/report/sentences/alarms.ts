@@ -1,5 +1,5 @@
 import type { Verification } from '../../core/evidence.ts';
-import { isQuestion, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
+import { isQuestionDenial, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 import { formatLeftOutGroup, groupLeftOut } from '../../core/review/left-out-groups.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
@@ -82,7 +82,7 @@ function asText(why: string): string {
 function deniedCommands(report: RunReport): readonly string[] {
   const denials = listIterations(report)
     .flatMap(({ analysis }) => analysis.denials)
-    .filter((denial) => !isQuestion(denial));
+    .filter((denial) => !isQuestionDenial(denial));
   if (denials.length === 0) return [];
   const allowed = selectReportSetting(report)?.policy.allowedTools ?? [];
   const rules = [...new Set(denials.flatMap((denial) => suggestRulesToAllow(denial, allowed)))];

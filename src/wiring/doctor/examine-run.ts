@@ -183,7 +183,7 @@ async function tryBase(
     const folder = await repository.checkOutCommitAlone(base, signal);
     const verifier = await by.verifier();
     const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
-    const end = await verifier.verify({ folder, timeoutMs, signal, onReport: null });
+    const end = await verifier.verify({ folder, from: 0, timeoutMs, signal, onReport: null });
     return baseTrialOf(end, timeoutMs);
   } catch (error) {
     return { kind: 'impossible', why: completeSentence(textOf(error)) };

@@ -231,7 +231,7 @@ export async function tryCommands(
       now,
     });
     const { signal } = interrupted;
-    const end = await verifier.verify({ folder: clone, timeoutMs: VERIFY_MS, signal, onReport: null });
+    const end = await verifier.verify({ folder: clone, from: 0, timeoutMs: VERIFY_MS, signal, onReport: null });
     return baseTrialOf(end, VERIFY_MS);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

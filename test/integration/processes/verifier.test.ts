@@ -62,6 +62,10 @@ test('commands share one time limit', async () => {
   expect(verification).toMatchObject({ kind: 'failed', command: 'sleep 1000', tail: '(took too long)' });
 });
 
+test('a verification can begin at a later command', async () => {
+  expect((await verify(['exit 3', 'true'], { from: 1 })).verification).toMatchObject({ kind: 'passed' });
+});
+
 test('a cancelled verification was not run', async () => {
   expect((await verify(['true'], { signal: AbortSignal.abort() })).verification).toEqual({ kind: 'not-run' });
 });
@@ -130,6 +134,7 @@ test.each([
 });
 
 interface Given {
+  readonly from?: number;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly now?: () => number;
@@ -162,6 +167,7 @@ async function verify(
   return {
     verification: await verifier.verify({
       folder: null,
+      from: given.from ?? 0,
       timeoutMs: given.timeoutMs ?? 30_000,
       signal: given.signal ?? new AbortController().signal,
       onReport: given.onReport ?? null,

@@ -319,6 +319,31 @@ describe('verify fails on the base branch', () => {
     expect(seen.filter((where) => where === 'base')).toHaveLength(2);
   });
 
+  test.each<[string, boolean, object]>([
+    ['fails on the base as well ends the run after one more call', true, { end: 'blocked (base_is_red)', calls: 2 }],
+    ['passes on the base is the work of the branch', false, { end: 'limit (iterations)', calls: 4 }],
+  ])('a later command that fails once the first one is fixed and %s', async (_, isRed, end) => {
+    const inputs = { verify: 'npm run lint\nnpm test', 'max-iterations': '4' };
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder, from }: VerifyCall) => {
+        const fails = (command: string, tail: string): Verification => ({
+          ...{ kind: 'failed', command, code: 1, tail, durationMs: 1 },
+        });
+        seen.push(`${folder === null ? 'here' : 'base'} ${String(from)}`);
+        if (folder !== null && from === 0) return Promise.resolve(fails('npm run lint', '✖ indent'));
+        return Promise.resolve(folder === null || isRed ? fails('npm test', '✖ adds') : green);
+      },
+    };
+    expect(await runOnce(project)).toMatchObject(end);
+    expect(seen.filter((one) => one.startsWith('base'))).toEqual(['base 0', 'base 1']);
+    if (!isRed) return;
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(notifications(project)).toHaveLength(1);
+    expect(notifications(project)[0]).toMatch(/`npm test` fails on `main` as well: `✖ adds`\./);
+  });
+
   test('a base that is fixed bit by bit is fixed in the end', async () => {
     const project = createProject({
       issues: [1],

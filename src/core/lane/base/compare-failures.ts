@@ -133,6 +133,23 @@ export function compareWithBase(base: RedBase | null, verification: Verification
   };
 }
 
+/**
+ * Marks a failure in a command after the one that fails on the red base: a verification ends at its first failure, so
+ * the command may fail on the base as well.
+ */
+export function markBeyondBase(
+  base: RedBase | null,
+  verification: Verification,
+  commands: readonly string[],
+): Verification {
+  if (base?.stage !== 'found' || verification.kind !== 'failed') return verification;
+  const indexOf = (cut: string): number => commands.findIndex((command) => command.slice(0, 200) === cut.slice(0, 200));
+  const [onBase, here] = [indexOf(base.command), indexOf(verification.command)];
+  return onBase !== -1 && here > onBase && base.beyond?.from !== here
+    ? { ...verification, beyondBase: here }
+    : verification;
+}
+
 /** Number of iterations in a row with the same failure after which the base is verified again. */
 export const TIMES_TO_DOUBT_BASE = 2;
 
@@ -163,18 +180,21 @@ export function countSameFailures(
 
 /**
  * Returns the red base with which the next iteration is compared: without the failures that an iteration has fixed, if
- * it fixed a part of them.
+ * it fixed a part of them. If it fixed the whole command, the base must be verified from the failing command on.
  */
 export function withFixedFailures(base: RedBase | null, verification: Verification): RedBase | null {
-  const left = verification.kind === 'failed' ? verification.leftOfBase : undefined;
-  if (base === null || left === undefined) return base;
+  if (base === null || verification.kind !== 'failed') return base;
+  const { leftOfBase: left, beyondBase: from } = verification;
+  if (from !== undefined) return { ...base, beyond: { from, isVerified: false } };
+  if (left === undefined) return base;
   const { failures, fixed = [] } = base;
   return { ...base, failures: left, fixed: [...fixed, ...failures.filter((failure) => !left.includes(failure))] };
 }
 
 /**
  * Returns the state after `verify` ran on the base. A base with the same failures that an iteration could not fix
- * allows no call. A base that passes again must first be merged.
+ * allows no call. A base that passes again must first be merged. If only later commands ran and passed, their failures
+ * on the branch are its own.
  */
 export function recordBaseVerification(
   state: LaneState,
@@ -185,6 +205,8 @@ export function recordBaseVerification(
   const red = redBaseOf(subject, verification, report);
   const record = verificationRecordOf(subject, verification);
   if (record === null || verification.kind === 'not-run') return { ...state, baseVerification: null };
+  if (red === null && before?.beyond?.isVerified === false && before.commit === subject.commit)
+    return { ...state, redBase: { ...before, beyond: { ...before.beyond, isVerified: true } } };
   const baseVerification = { ...record, durationMs: Math.max(0, Math.round(verification.durationMs)) };
   const recorded: LaneState = { ...state, baseVerification };
   if (red === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };

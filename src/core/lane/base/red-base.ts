@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Immutable } from '../../policy.ts';
+import { countSchema, type Immutable } from '../../policy.ts';
 
 /** Maximum number of distinct failures that are compared per verification; later ones are ignored. */
 export const MAX_FAILURES = 20;
@@ -29,14 +29,24 @@ export const redBaseSchema = z.object({
   fixed: z.array(z.string().max(64)).max(MAX_FAILURES).optional(),
   /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_FAILURE_TEXT_CHARS),
+  /**
+   * Index of a later command that failed once an iteration had fixed `command`, and whether the base was verified from
+   * there on; absent if no later command failed.
+   */
+  beyond: z.object({ from: countSchema, isVerified: z.boolean() }).exactOptional(),
 });
 
 /** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
 /** Returns the base as a lane without any fixes finds it. */
-export function withAllFailures({ fixed = [], ...base }: RedBase): RedBase {
+export function withAllFailures({ fixed = [], beyond, ...base }: RedBase): RedBase {
   return { ...base, failures: [...base.failures, ...fixed] };
+}
+
+/** Returns the index of the command from which the base must be verified again, or null if it need not be. */
+export function unknownFrom(base: RedBase | null): number | null {
+  return base?.beyond?.isVerified === false ? base.beyond.from : null;
 }
 
 /**
