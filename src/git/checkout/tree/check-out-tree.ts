@@ -199,6 +199,7 @@ async function copySettings({ workspace, repository: { setup }, env }: TreeOptio
 const UNFIT: readonly (readonly [RegExp, string])[] = [
   [/worktree\s*=/i, 'core.worktree'],
   [/worktreeconfig/i, 'extensions.worktreeConfig'],
+  [/refstorage/i, 'extensions.refStorage'],
   [/partialclone/i, 'extensions.partialClone'],
   [/promisor/i, 'remote.origin.promisor'],
   [/partialclonefilter/i, 'remote.origin.partialCloneFilter'],

@@ -88,6 +88,8 @@ repel<string>('Tests that are still there, and do nothing', {
 /** Files of the base that the agent changes, and the kind under which a reviewer must find each change. */
 const BEFORE = {
   'package-lock.json': '{"a": {"resolved": "https://registry.npmjs.org/a.tgz"}}\n',
+  'tools/package-lock.json': '{"packages": {"node_modules/name-of-old": {"hasInstallScript": true}}}\n',
+  'go.sum': 'github.com/a/b v1.0.0 h1:x=\n',
   gradlew: '#!/bin/sh\nexec java -jar gradle/wrapper/gradle-wrapper.jar\n',
   'tool.bin': '\u0000old program\n',
 };
@@ -121,6 +123,18 @@ const laterRuns: Readonly<Record<string, readonly [script: string, found: RegExp
   'has a lock file bring a package that runs a script': [
     `sed -i 's/}}/, "hasInstallScript": true}}/' package-lock.json`,
     /Lock files[^\n]*package-lock\.json[^\n]*1 more package runs a script/,
+  ],
+  'has a module come from another host': [
+    'echo "evil.example/b v1.0.0 h1:x=" >> go.sum',
+    /Lock files[^\n]*go\.sum[^\n]*evil\.example/,
+  ],
+  'has a package with a script take the place of another one': [
+    'sed -i s/name-of-old/name-of-evil/ tools/package-lock.json',
+    /Lock files[^\n]*tools\/package-lock\.json[^\n]*1 more package runs a script/,
+  ],
+  'writes the steps of later runs': [
+    'mkdir -p .ralph; echo "{}" > .ralph/config.json',
+    /Scripts that run the tests, or may[^\n]*\.ralph\/config\.json/,
   ],
   'names another package manager, which runs for every command': [
     `sed -i '1a "packageManager": "npm@1.0.0+sha512.evil",' package.json`,

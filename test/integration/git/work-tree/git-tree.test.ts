@@ -81,6 +81,19 @@ describe('the checkout is the job’s own until the tree is left', () => {
     unchanged();
   });
 
+  test('settings that fit only the git directory of the checkout are not in the tree', async () => {
+    await using scene = await setScene();
+    await scene.git('config', 'user.name', 'Somebody');
+    // Older versions of git ignore the setting.
+    await scene
+      .git('refs', 'migrate', '--ref-format=reftable')
+      .catch(() => scene.git('config', 'extensions.refStorage', 'reftable'));
+    await openFresh(scene);
+    expect(await scene.read('.git/config')).toMatch(/name = Somebody/);
+    expect(await scene.read('.git/config')).not.toMatch(/reftable/i);
+    expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
+  });
+
   test('and then a plain checkout of what is published, with all else as it was', async () => {
     await using scene = await setCheckout();
     const refs = await refsOf(scene);
