@@ -5,15 +5,8 @@ import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { findConflictingBranch, explainInTheWay } from '../../core/refusals/refusal.ts';
-import {
-  type Budget,
-  endReservations,
-  listOtherReservations,
-  type ParsedBudget,
-  seedBudget,
-  sumWindows,
-} from '../../core/sharing/budget.ts';
-import { blocksOtherHolder, type Lease, type LiveAttempt } from '../../core/sharing/lease.ts';
+import { endReservations, type ParsedBudget, seedBudget, sumWindows } from '../../core/sharing/budget.ts';
+import { blocksOtherHolder, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, findOrderSubject } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { endClaimsInSnapshot } from '../../core/snapshot/changes.ts';
@@ -27,6 +20,7 @@ import type { OpenedLane } from '../../ports/repository.ts';
 import type { RestoredState } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import type { WorkRequest } from '../tasks/sources.ts';
+import { readLiveAttempts } from './live-attempts.ts';
 
 const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
@@ -132,27 +126,6 @@ async function cleanedCounters(
   if (updated.kind === 'unavailable') throw unreachableError(lane, updated.why);
   const budget = budgetOf(updated.snapshot, lane, now);
   return { snapshot: updated.snapshot, budget: { ...budget, problem: known.problem } };
-}
-
-/** Maximum number of other runs about which GitHub is asked, with a request for each. */
-const MAX_RUNS_ASKED = 3;
-
-/** Asks GitHub for the attempts that may still be working, of other runs that hold something. */
-async function readLiveAttempts(
-  { forge, context, runTag }: RestoreRequest['deps'],
-  budget: Budget,
-  now: number,
-): Promise<readonly LiveAttempt[]> {
-  const held = listOtherReservations(budget, runTag, now).map(({ runId }) => runId);
-  // Runs at home have no number.
-  const others = [...new Set(held)].filter((runId) => runId !== context.runId && /^\d{1,20}$/.test(runId));
-  return Promise.all(
-    others.slice(-MAX_RUNS_ASKED).map(async (runId) => {
-      // If GitHub does not answer, the run's claims last as long as it reserved them for.
-      const ended = await forge.countEndedAttempts(runId).catch(() => 0);
-      return { runId, runAttempt: ended + 1 };
-    }),
-  );
 }
 
 function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
