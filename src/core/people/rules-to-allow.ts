@@ -49,7 +49,7 @@ function splitCommand(command: string): readonly string[] {
     part
       .trim()
       .replace(/^(?:[({!]\s*|(?:then|do|else|if|while|until|time)\s+)+/, '')
-      .replace(/^(?:\w+=[^\s(`]*\s+)+(?=\S)/, '')
+      .replace(/^(?:\w+=(?:'[^']*'|"[^"]*"|[^\s(`'"])*\s+)+(?=\S)/, '')
       .replace(WRAPPED, '')
       .replace(/[\s)}]+$/, ''),
   );
