@@ -258,13 +258,23 @@ export function checkAllowedTools(
   return warningFinding(
     'allowed-tools',
     `The agent may not run ${listFirstNames(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    added.length === 0
-      ? createRemedy('A rule for a shell would allow everything: put the command in a script and name the script.', {})
-      : createRemedy('Allow it.', {
-          paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
-        }),
+    notAllowed.some((command) => SETS_VARIABLES.test(command))
+      ? createRemedy(
+          'No rule covers a command with these variables before it: set them in an earlier step, and name them in `agent-env`.',
+          {},
+        )
+      : added.length === 0
+        ? createRemedy(
+            'A rule for a shell would allow everything: put the command in a script and name the script.',
+            {},
+          )
+        : createRemedy('Allow it.', {
+            paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
+          }),
   );
 }
+
+const SETS_VARIABLES = /^[A-Za-z_]\w*=/;
 
 /**
  * Returns the value of `allowed-tools` for these rules: additions to the default, each with a `+`, or all rules if some

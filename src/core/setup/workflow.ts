@@ -267,9 +267,16 @@ export function selectUsedStacks({ stacks, learned }: Project): readonly Stack[]
 function toolsOf(project: Project, defaultTools: string): readonly string[] {
   const given = defaultTools.split(',');
   const programs = [...selectUsedStacks(project), project.learned].flatMap((each) => each?.programs ?? []);
-  const rules = programs.map((program) => `Bash(${program}:*)`);
+  // A rule for a program does not cover the program with variables before it.
+  const withVariables = (project.learned?.verify ?? [])
+    .flatMap((line) => line.split(/ && | \|\| /))
+    .flatMap((part) => VARIABLES_AND_PROGRAM.exec(part)?.[1] ?? []);
+  const rules = [...programs, ...withVariables].map((program) => `Bash(${program}:*)`);
   return [...new Set(rules)].filter((rule) => !given.includes(rule));
 }
+
+/** Matches a command that sets variables whose values a tool rule can contain. */
+const VARIABLES_AND_PROGRAM = /^[({\s]*((?:[A-Z_]\w*=[\w./:@=+-]+ )+[\w./-]+)(?= |$)/;
 
 /** Returns the steps of the set-up, from CI or from the languages: first each tool once, then the installations. */
 function setupSteps({ stacks, learned }: Project): readonly string[] {

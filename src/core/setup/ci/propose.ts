@@ -9,7 +9,7 @@ import {
 } from './commands.ts';
 import { describeContainerJob, convertContainerSteps } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
-import { renderJoinedLine, renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
+import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
 
 const MAX_OFFERED = 12;
@@ -346,7 +346,10 @@ function commandsByFolder(commands: readonly Purposeful[], offered: readonly str
           renderVerifyLine,
         );
         const isInOther = ({ text }: CiCommand): boolean => all.length > 1 && /^cd\s|&& cd\s/.test(text);
-        return renderJoinedLine(all.map((one) => (isInOther(one) ? { ...one, text: `(${one.text})` } : one))) || null;
+        return (
+          joinCommands(all.map((one) => (isInOther(one) ? `(${renderVerifyLine(one)})` : renderVerifyLine(one)))) ||
+          null
+        );
       };
       const lint =
         folder === '' ? (offered.find((line) => /lint|clippy|\bvet\b|credo|rubocop/.test(line)) ?? null) : null;

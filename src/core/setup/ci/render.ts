@@ -17,20 +17,14 @@ export function renderVerifyLine({ text, env, folder }: CiCommand): string {
 
 /** Builds the lines of `verify` from commands; those that share many variables form one line, which names them once. */
 export function buildVerifyLines(commands: readonly CiCommand[]): readonly string[] {
-  const isLong = commands.length > 1 && sharedVariables(commands).length >= MANY;
-  return isLong ? [renderJoinedLine(commands)] : commands.map(renderVerifyLine);
-}
-
-/** Renders commands as one line that names the variables of all of them once. */
-export function renderJoinedLine(commands: readonly CiCommand[]): string {
   const [first] = commands;
   const shared = commands.length > 1 ? sharedVariables(commands) : [];
-  if (first === undefined || shared.length === 0) return joinCommands(commands.map(renderVerifyLine));
+  if (first === undefined || shared.length < MANY) return commands.map(renderVerifyLine);
   const names = new Set(shared.map(([name]) => name));
   const texts = commands.map(({ text, env }) =>
     renderVerifyLine({ text, env: env.filter(([name]) => !names.has(name)), folder: '' }),
   );
-  return renderVerifyLine({ text: joinCommands(texts), env: shared, folder: first.folder });
+  return [renderVerifyLine({ text: joinCommands(texts), env: shared, folder: first.folder })];
 }
 
 /** Returns the variables that all commands have, or none if the commands run in several folders. */

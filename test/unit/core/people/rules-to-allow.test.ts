@@ -5,6 +5,7 @@ const DEFAULTS = ['Read', 'Edit', 'Bash(git status:*)', 'Bash(git add:*)', 'Bash
 
 test.each<[string, string | null, readonly string[]]>([
   ['Bash', 'git status --short; id -un; env | grep x', ['Bash(id:*)', 'Bash(env:*)', 'Bash(grep:*)']],
+  ['Bash', "A='-x --y' B=1 rake z", ['Bash(rake:*)']],
   ['Bash', 'git push origin HEAD', ['Bash(git push:*)']],
   ['Bash', 'git -C app push', ['Bash(git -C app push:*)']],
   ['Bash', 'git status && git stash', ['Bash(git stash:*)']],

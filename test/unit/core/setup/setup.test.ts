@@ -368,6 +368,12 @@ test.each<[string, Files, string | undefined]>([
     { [CI]: ciWith('dotnet test all.proj'), 'lib/x.sln': '' },
     'Bash(dotnet:*)',
   ],
+  [
+    'one of its own for a program with variables before it',
+    { [CI]: ciWith('A=1 make test') },
+    'Bash(make:*),+Bash(A=1 make:*)',
+  ],
+  ['none for variables that a rule cannot contain', { [CI]: ciWith("A='b, c' make test") }, 'Bash(make:*)'],
 ])('rules for tools, beyond the default ones: %s', (_, files, rule) => {
   const rules = stepsOf(workflowOf(files)).at(-1)?.with?.['allowed-tools'];
   if (rule === undefined) expect(rules).toBeUndefined();
