@@ -18,15 +18,9 @@ import {
   type EarlierChecksAnswer,
   type Nodes,
   keepShownEntries,
-} from './pull-request-query.ts';
-import {
-  askWithKnownFields,
-  decisionOf,
-  type LackingFields,
-  mergeabilityOf,
   readStanding,
-  type StandingAnswer,
-} from './standing.ts';
+} from './pull-request-query.ts';
+import { askWithKnownFields, decisionOf, type LackingFields, mergeabilityOf, type StandingAnswer } from './standing.ts';
 
 /** Maximum number of open pull requests that are read; those with the oldest changes wait until others are merged. */
 const MAX_READ = 200;
