@@ -1,6 +1,12 @@
 import type { LaneState } from '../core/lane/state/state.ts';
-import { type AutoMerge, explainNotArmed, isPushedByOthers } from '../core/train/auto-merge.ts';
-import { findNextPull, type Train, type TrainPull } from '../core/train/train.ts';
+import {
+  findNextPull,
+  type Train,
+  type TrainPull,
+  type AutoMerge,
+  explainNotArmed,
+  isPushedByOthers,
+} from '../core/train/train.ts';
 import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
 

@@ -7,7 +7,7 @@ import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
 import { type LaunchCommand, createLaunchCommand, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
-import { toLogLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/output-tail.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { type AgentOptions, SIDE_TASK_MS, callCli, type CliProgram } from './call-cli.ts';
 import { type AgentCli, type ExportedSession, TEMPORARY_FOLDER } from './cli.ts';

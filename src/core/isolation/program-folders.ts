@@ -32,3 +32,11 @@ export function describeWritableFolders(folders: readonly ProgramFolder[]): stri
   if (writable.length === 0) return null;
   return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${joinNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or remove that right in an earlier step, for example with \`sudo chmod -R o-w\`.`;
 }
+
+/** Events that only people with write permission can cause. */
+const WRITERS_EVENTS = new Set(['schedule', 'workflow_dispatch', 'repository_dispatch', 'push']);
+
+/** Returns true if people without write permission can cause events of this name and so pass texts to the agent. */
+export function isByOutsiders(eventName: string): boolean {
+  return !WRITERS_EVENTS.has(eventName);
+}

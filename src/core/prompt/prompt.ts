@@ -21,6 +21,7 @@ import {
   LEARNINGS_PATH,
   buildMergeSections,
   type MergeToFinish,
+  takeLastChars,
 } from './learnings.ts';
 import {
   buildRefusedSection,
@@ -28,7 +29,6 @@ import {
   listSection,
   withheldLinesOf,
   renderBullets,
-  takeLastChars,
   type PromptSection,
   renderSection,
 } from './sections.ts';

@@ -18,7 +18,13 @@ import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
-import { type CommandAnswer, endIntake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
+import {
+  type CommandAnswer,
+  endIntake,
+  type IntakeLane,
+  type RunNotes,
+  type EndIntake,
+} from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
@@ -32,7 +38,6 @@ import {
   endPaused,
   endRenamed,
   endWorkedElsewhere,
-  type EndIntake,
   throwIfBaseIsGone,
   throwIfUnread,
   withWarning,

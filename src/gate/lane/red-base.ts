@@ -1,6 +1,5 @@
-import { withKnownRedBase } from '../../core/lane/base/known-base.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { buildVerificationSubject, reconsiderBase } from '../../core/lane/verification.ts';
+import { buildVerificationSubject, reconsiderBase, type VerificationSubject } from '../../core/lane/verification.ts';
 import { listLanesOnRedBase, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { IntakeLane } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
@@ -24,4 +23,19 @@ export async function reconsiderRedBase(
   const subject = buildVerificationSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
   const now = { asked, subject, at: deps.clock.now() };
   return begins ? withKnownRedBase(state, others, now) : reconsiderBase(state, { ...now, verifies: policy.verifies });
+}
+
+/**
+ * Returns the state of a lane that begins on a base on which `verify` fails, as another lane has found: no call is
+ * made unless a person asks for one.
+ */
+function withKnownRedBase(
+  state: LaneState,
+  others: readonly LaneState[],
+  now: { readonly asked: boolean; readonly subject: VerificationSubject; readonly at: number },
+): LaneState {
+  const other = others.find(({ redBase }) => redBase?.stage === 'tried' && redBase.commands === now.subject.commands);
+  if (other === undefined) return state;
+  const { redBase, baseVerification } = reconsiderBase(other, { ...now, verifies: true });
+  return { ...state, redBase, baseVerification };
 }

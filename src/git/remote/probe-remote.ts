@@ -13,8 +13,8 @@ import {
   pushRefusalOf,
   rejectPush,
   type RemoteOptions,
+  wordsOf,
 } from './ask-remote.ts';
-import { wordsOf } from './remote-answers.ts';
 import { signCommits } from './sign.ts';
 
 /**

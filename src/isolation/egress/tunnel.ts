@@ -9,8 +9,10 @@ import {
   parseSecondOpening,
   parseServerAnswer,
 } from '../../core/isolation/egress/opening.ts';
-import { nameOfTarget, parseTarget, type HostAndPort } from '../../core/isolation/hosts.ts';
 import {
+  nameOfTarget,
+  parseTarget,
+  type HostAndPort,
   buildAnswerHeaders,
   type Framing,
   pairHeaders,
@@ -18,7 +20,7 @@ import {
   type PageRequest,
   parsePageRequest,
   buildRequestHeaders,
-} from '../../core/isolation/page-request.ts';
+} from '../../core/isolation/hosts.ts';
 import {
   type ProxyDecision,
   sendConnectAnswer,

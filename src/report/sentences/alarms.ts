@@ -1,10 +1,17 @@
 import type { Verification } from '../../core/evidence.ts';
 import { QUESTION_TOOL, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { namesOf, toOneLine } from '../../core/text/phrase.ts';
-import { formatLeftOutGroup, groupLeftOut } from '../../core/review/left-out-groups.ts';
+import { formatLeftOutGroup, groupLeftOut } from '../../core/review/left-out.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
-import { warnOfFailedCalls } from '../agent-failures.ts';
-import { iterationsOf, laneOf, pickVerification, listPassedCommands, settingOf, workOf } from '../facts.ts';
+import {
+  iterationsOf,
+  laneOf,
+  pickVerification,
+  listPassedCommands,
+  settingOf,
+  workOf,
+  warnOfFailedCalls,
+} from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { renderCode } from '../markdown.ts';
 

@@ -7,7 +7,7 @@ import {
   wantedIsolations,
   type FailedLevel,
 } from '../../../../src/core/isolation/probe.ts';
-import { isByOutsiders } from '../../../../src/core/isolation/outsiders.ts';
+import { isByOutsiders } from '../../../../src/core/isolation/program-folders.ts';
 
 const noRoot: FailedLevel = { level: 'namespace', why: 'sudo asks for a password' };
 const noUser: FailedLevel = { level: 'user', why: 'sudo asks for a password' };

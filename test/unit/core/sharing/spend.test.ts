@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
-import { addLedgers, totalOf } from '../../../../src/core/sharing/spend.ts';
+import { type LedgerDay, addLedgers, totalOf } from '../../../../src/core/lane/ledger.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../core-fixtures.ts';
 
