@@ -7,11 +7,6 @@ import type { Task } from './tasks/task.ts';
  */
 export type Folder = string;
 
-/** Returns the last part of a path. */
-export function fileNameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
-}
-
 /** Converts a path relative to the folder to a path from the root. */
 export function toRootPath(folder: Folder, path: string): string {
   return folder === '' ? path : `${folder}/${path}`;

@@ -1,5 +1,5 @@
 import { namesOf, toOneLine } from '../text/phrase.ts';
-import { type ExaminedStep, inputOf } from './facts.ts';
+import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import type { RalphStep } from './workflow.ts';
 

@@ -1,6 +1,6 @@
 import { type ReportedSettings, buildSettingLines } from '../settings/effective.ts';
 import { namesOf, completeSentence } from '../text/phrase.ts';
-import { type ActionRules, type DoctorFacts, type PipelineTrial, inputOf, type ExaminedStep } from './facts.ts';
+import type { ActionRules, DoctorFacts, PipelineTrial } from './facts.ts';
 import {
   doctorChecks,
   createRemedy,
@@ -14,6 +14,7 @@ import {
 } from './finding.ts';
 import { checkAgentKey, checkMachine } from './machine-findings.ts';
 import { checkRepositorySettings } from './repository-findings.ts';
+import { inputOf, type ExaminedStep } from './examined-step.ts';
 import { hasOwnToken, READ_RIGHTS } from './permission-findings.ts';
 import { checkWorkflowStep } from './step-findings.ts';
 import { callsRalph, isExpression, type Workflow } from './workflow.ts';

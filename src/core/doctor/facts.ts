@@ -1,7 +1,7 @@
 import type { AgentName } from '../agent-names.ts';
-import type { ReportedSettings, EffectiveSetting } from '../settings/effective.ts';
+import type { ReportedSettings } from '../settings/effective.ts';
 import { toIssueLane, QUEUE } from '../tasks/ids.ts';
-import { type RalphStep, type Workflow, isExpression } from './workflow.ts';
+import type { RalphStep, Workflow } from './workflow.ts';
 
 /** A fact that was looked up, or a sentence that says why it is unknown. */
 export type AskedValue<T> =
@@ -212,34 +212,4 @@ export function withEffectiveInputs(
     const uses = workflow.uses.map((step) => ({ ...step, inputs: { ...step.inputs, ...Object.fromEntries(found) } }));
     return { ...file, workflow: { ...workflow, uses } };
   });
-}
-
-/** A step of a workflow with everything that the checks of the step need. */
-export interface ExaminedStep {
-  readonly step: RalphStep;
-  readonly workflow: Workflow;
-  readonly rules: ActionRules;
-  readonly repository: AskedValue<RepositoryFacts>;
-  readonly others: readonly OtherWorkflow[];
-  /** The settings of the workflow's runs; empty if unknown. */
-  readonly settings: readonly EffectiveSetting[];
-}
-
-/** Returns an input of the step or the input's default; null for an expression, whose value only a run knows. */
-export function inputOf({ step, rules }: Pick<ExaminedStep, 'step' | 'rules'>, name: DefaultedInput): string | null {
-  const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : (rules.defaults[name] ?? '');
-  return isExpression(text) ? null : text;
-}
-
-/** Returns the URL of the repository's page at `path`; null if the repository is unknown. */
-export function settingsPageOf(repository: AskedValue<RepositoryFacts>, path: string): string | null {
-  return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
-}
-
-/** Returns a setting of the repository. If the repository is unknown, the setting is unknown for the same reason. */
-export function repositorySettingOf<Name extends keyof RepositoryFacts['settings']>(
-  repository: AskedValue<RepositoryFacts>,
-  name: Name,
-): RepositoryFacts['settings'][Name] | { readonly kind: 'unknown'; readonly why: string } {
-  return repository.kind === 'known' ? repository.value.settings[name] : repository;
 }

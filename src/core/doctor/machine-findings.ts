@@ -2,15 +2,7 @@ import { suggestRulesToAllow } from '../people/rules-to-allow.ts';
 import { AGENTS, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
-import {
-  type ActionRules,
-  type AskedValue,
-  type BaseTrial,
-  type DoctorFacts,
-  type KeyTrial,
-  inputOf,
-  type ExaminedStep,
-} from './facts.ts';
+import type { ActionRules, AskedValue, BaseTrial, DoctorFacts, KeyTrial } from './facts.ts';
 import {
   findCommandsInNotes,
   createRemedy,
@@ -20,6 +12,7 @@ import {
   uncheckedFinding,
   warningFinding,
 } from './finding.ts';
+import { inputOf, type ExaminedStep } from './examined-step.ts';
 
 /** Returns the finding about the agent's key; `which` is the subject of its sentence. */
 export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {

@@ -1,5 +1,5 @@
 import { namesOf } from '../text/phrase.ts';
-import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './facts.ts';
+import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, type Finding } from './finding.ts';
 import { callsRalph, logsInWithoutKey, type RalphStep } from './workflow.ts';
 

@@ -2,17 +2,9 @@ import type { ReportedSettings } from '../settings/effective.ts';
 import { findConflictingBranch } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf, quoteShellText } from '../text/phrase.ts';
-import {
-  type ActionRules,
-  type AskedValue,
-  type BranchRule,
-  type DoctorFacts,
-  type RepositoryFacts,
-  inputOf,
-  settingsPageOf,
-  repositorySettingOf,
-} from './facts.ts';
+import type { ActionRules, AskedValue, BranchRule, DoctorFacts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
+import { inputOf, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Returns the findings about the repository's settings on GitHub. */

@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import { diagnoseRepository } from './doctor.ts';
-import { type ActionRules, type AskedValue, type DoctorFacts, settingsPageOf } from './facts.ts';
+import type { ActionRules, AskedValue, DoctorFacts } from './facts.ts';
 import {
   doctorChecks,
   createRemedy,
@@ -20,6 +20,7 @@ import {
   checkVerify,
   checkPrices,
 } from './machine-findings.ts';
+import { settingsPageOf } from './examined-step.ts';
 import { withoutStore } from './cache-findings.ts';
 
 /** Facts that only a run knows. An obstacle is a sentence that says what to do, or null if there is none. */

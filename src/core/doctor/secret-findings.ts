@@ -1,5 +1,6 @@
 import { namesOf } from '../text/phrase.ts';
-import { type ActionRules, type ExaminedStep, settingsPageOf, repositorySettingOf } from './facts.ts';
+import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
+import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { isExpression, type RalphStep, findSecretsIn } from './workflow.ts';
 

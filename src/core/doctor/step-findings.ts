@@ -1,7 +1,8 @@
 import { findNearest } from '../text/nearest.ts';
-import { namesOf, toOneLine, completeSentence, quoteYamlText } from '../text/phrase.ts';
+import { namesOf, quoteYamlText, toOneLine, completeSentence } from '../text/phrase.ts';
 import { checkJobCaches, checkStateCache } from './cache-findings.ts';
-import { type ActionRules, type ExaminedStep, inputOf } from './facts.ts';
+import { type ExaminedStep, inputOf } from './examined-step.ts';
+import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { hasOwnToken, checkTokenPermissions, checkPullRequestSetting } from './permission-findings.ts';
 import { checkStepSecrets } from './secret-findings.ts';

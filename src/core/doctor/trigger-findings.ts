@@ -1,6 +1,6 @@
 import { isSameLabel, planLabelOf } from '../people/labels.ts';
 import { namesOf, quoteYamlText } from '../text/phrase.ts';
-import { type ExaminedStep, inputOf } from './facts.ts';
+import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { callsRalph, isExpression, type RalphStep } from './workflow.ts';
 

@@ -1,4 +1,6 @@
-import { fileNameOf } from '../folder.ts'; /**
+import { fileNameOf } from '../text/glob.ts';
+
+/**
  * The files of a repository, the files that each of its newest commits changed, and the definitions of symbols. Paths
  * are relative to the root.
  */

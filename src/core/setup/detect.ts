@@ -8,7 +8,7 @@ import { hasMark } from './ownership.ts';
 import type { RepositoryListing, OtherRalph, ProjectFolder, Project, Stack, WorkspacePackage } from './project.ts';
 import { stackOf } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
-import { fileNameOf } from '../folder.ts';
+import { fileNameOf } from '../text/glob.ts';
 
 /** Files that are read because their content is needed. */
 const READ_NAMES: readonly string[] = [

@@ -24,7 +24,7 @@ const NO_TOKEN = 'no-token';
  * from which it works, and the defaults. Only here its texts become a Config. Throws a UserError that lists every
  * problem.
  */
-export async function readHomeSettings(sources: {
+async function readHomeSettings(sources: {
   readonly given: Readonly<Record<string, string>>;
   readonly temp: string;
   readonly environment: NodeJS.ProcessEnv;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { codeOf } from '../../analysis/markdown-code.ts';
 import type { Immutable } from '../../policy.ts';
 import { isLockFile } from '../../review/test-files.ts';
-import { fileNameOf } from '../../folder.ts';
+import { fileNameOf } from '../../text/glob.ts';
 
 /** The programs that can regenerate a lock file. */
 export const LOCK_TOOLS = [

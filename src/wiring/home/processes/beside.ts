@@ -43,7 +43,7 @@ interface Starter {
 }
 
 /** Returns the tag of the processes that a run starts for its other lanes, so that the next run can end them. */
-export function tagOfSideProcesses(runTag: string): string {
+function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
