@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Folder } from '../folder.ts';
 import { countSchema } from '../policy.ts';
 import { capText, flattenText } from '../text/phrase.ts';
-import { type FileFinding, type LookAtKind, lookAtKinds, reviewManifest, inspectLockFile } from './manifest.ts';
+import { inspectLockFile } from './lock-files.ts';
+import { type FileFinding, type LookAtKind, lookAtKinds, reviewManifest } from './manifest.ts';
 import {
   changesTestSettings,
   countInTests,

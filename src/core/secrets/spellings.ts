@@ -1,3 +1,5 @@
+import { encodeBase64At } from '../text/redact.ts';
+
 /** Bytes with the alternative spellings of characters normalized. */
 interface Canonical {
   /** The bytes with escapes decoded; an escape of a non-ASCII character becomes 255. */
@@ -325,16 +327,4 @@ function hexDigit(byte: number): number {
   if (byte >= 48 && byte <= 57) return byte - 48;
   const letter = byte | 32;
   return letter >= 97 && letter <= 102 ? letter - 87 : -1;
-}
-
-/**
- * Returns the base64 form of `bytes` inside a longer content at `offset` bytes (modulo 3), without the characters
- * shared with neighbouring bytes.
- */
-export function encodeBase64At(bytes: Uint8Array, offset: number): string {
-  const shifted = new Uint8Array(offset + bytes.length);
-  shifted.set(bytes, offset);
-  let binary = '';
-  for (const byte of shifted) binary += String.fromCharCode(byte);
-  return btoa(binary).slice(Math.ceil((offset * 8) / 6), Math.floor((shifted.length * 8) / 6));
 }

@@ -1,5 +1,3 @@
-import { encodeBase64At } from '../secrets/spellings.ts';
-
 /** A kind of key with a known form. */
 interface KeyPattern {
   /** The name of the scanner's own rule, if it has one. */
@@ -101,4 +99,16 @@ function mapped(data: unknown, change: (text: string) => string): unknown {
   if (typeof data === 'object' && data !== null)
     return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, mapped(value, change)]));
   return data;
+}
+
+/**
+ * Returns the base64 form of `bytes` inside a longer content at `offset` bytes (modulo 3), without the characters
+ * shared with neighbouring bytes.
+ */
+export function encodeBase64At(bytes: Uint8Array, offset: number): string {
+  const shifted = new Uint8Array(offset + bytes.length);
+  shifted.set(bytes, offset);
+  let binary = '';
+  for (const byte of shifted) binary += String.fromCharCode(byte);
+  return btoa(binary).slice(Math.ceil((offset * 8) / 6), Math.floor((shifted.length * 8) / 6));
 }

@@ -9,10 +9,8 @@ import {
   parseSecondOpening,
   parseServerAnswer,
 } from '../../core/isolation/egress/opening.ts';
+import { nameOfTarget, parseTarget, type HostAndPort } from '../../core/isolation/hosts.ts';
 import {
-  nameOfTarget,
-  parseTarget,
-  type HostAndPort,
   buildAnswerHeaders,
   type Framing,
   pairHeaders,
@@ -20,7 +18,7 @@ import {
   type PageRequest,
   parsePageRequest,
   buildRequestHeaders,
-} from '../../core/isolation/hosts.ts';
+} from '../../core/isolation/page-request.ts';
 import {
   type ProxyDecision,
   sendConnectAnswer,

@@ -6,7 +6,7 @@ import {
   hostOfPage,
   parsePageRequest,
   buildRequestHeaders,
-} from '../../../../src/core/isolation/hosts.ts';
+} from '../../../../src/core/isolation/page-request.ts';
 import { runs } from '../../../runs.ts';
 
 test.each([
