@@ -2,17 +2,15 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
-  buildDefinitionPattern,
-  type Definitions,
-  parseDefinitions,
-  findSymbols,
-} from '../../src/core/parallel/definitions.ts';
-import {
   type FileIndex,
   indexHistory,
   predictFiles,
   type PredictedFiles,
   findSharedFile,
+  buildDefinitionPattern,
+  type Definitions,
+  parseDefinitions,
+  findSymbols,
 } from '../../src/core/parallel/predict-files.ts';
 import type { Row } from '../measure.ts';
 

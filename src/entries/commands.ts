@@ -43,7 +43,7 @@ const loadKinds = async (): Promise<KindsOfDenial> => (await import('../agents/r
 const openWorld = async (): Promise<MonitorWorld> => {
   const [{ createTerminalWorld }, { findLastRun }] = await Promise.all([
     import('../cli/monitor/terminal-world.ts'),
-    import('../wiring/home/last-run.ts'),
+    import('../wiring/settings/effective-settings.ts'),
   ]);
   return createTerminalWorld({ input: process.stdin, output: process.stdout, env: process.env, lastRun: findLastRun });
 };
@@ -67,7 +67,7 @@ export const createCommands = (packageRoot: URL): readonly CliCommand[] => [
   createTasksCommand({
     look,
     readSettings: async (folder) =>
-      (await import('../wiring/settings/folder-settings.ts')).settingsOfFolder(folder, process.env),
+      (await import('../wiring/settings/effective-settings.ts')).settingsOfFolder(folder, process.env),
     findUncommitted: async (folder, paths) =>
       (await import('../git/home/committed.ts')).findUncommittedIn(folder, { paths, env: process.env }),
   }),

@@ -1,9 +1,7 @@
 import { createMachine } from '../wiring/machine.ts';
-import { connectPorts, openWebhook } from '../wiring/connect.ts';
-import { connectForge } from '../wiring/github.ts';
+import { connectPorts, openWebhook, connectForge } from '../wiring/connect.ts';
 import { createGuard, guardConnections } from '../wiring/guard.ts';
-import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
-import { createRunIsolation } from '../wiring/isolation/isolated.ts';
+import { createRunIsolation, removeDeadSandboxes } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
 import { createWorld, hasCollector, secretsOf, systemClock } from '../wiring/world.ts';
 import type { Config } from '../config/config.ts';
@@ -14,11 +12,10 @@ import { renderSteps } from '../report/next/step.ts';
 import { describeOutcome, renderHeadline } from '../report/sentences/outcome-text.ts';
 import { buildOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
-import { createLanelessReport, type RunReport } from '../handover/report.ts';
+import { createLanelessReport, type RunReport, type ParallelEnd } from '../handover/report.ts';
 import { selectLaneReport } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../report/pages/together.ts';
-import type { ParallelEnd } from '../handover/together.ts';
 import { type FailedOutcome, failureOf } from '../run/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
@@ -31,9 +28,8 @@ import {
   maskValues,
   setOutputs,
 } from '../runner/results.ts';
-import { takeIdentity } from '../runner/run-context.ts';
+import { takeIdentity, digestSteering } from '../runner/run-context.ts';
 import { createRunnerFiles } from '../runner/workspace-files.ts';
-import { digestSteering } from '../runner/steering.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { runAction } from '../run/run-action.ts';
 import { closeInTime } from './close-in-time.ts';

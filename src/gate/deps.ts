@@ -1,13 +1,15 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { LeftCircuit } from '../core/others/left-circuit.ts';
 import type { Claim } from '../core/sharing/lease.ts';
-import type { ExamineRun } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { findStart, FoundStart } from './lane/start.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Repository } from '../ports/repository.ts';
 import type { Remote } from '../ports/remote.ts';
 import type { StateStore } from '../ports/state.ts';
+import type { AskedValue } from '../core/doctor/facts.ts';
+import type { Finding } from '../core/doctor/finding.ts';
+import type { VerificationRecord } from '../core/lane/state/state.ts';
 
 /** The ports and values that the gate needs. */
 export interface GateDeps {
@@ -48,3 +50,17 @@ export interface GateDeps {
   /** Called before lanes are claimed: from then on, every end of this run must release them. */
   readonly claiming: (claims: readonly Claim[]) => void;
 }
+
+/** The facts about its lane that a run knows before its set-up is checked. */
+export interface KnownLane {
+  readonly branch: string;
+  readonly baseBranch: string;
+  /** The place from which the lane's state came. */
+  readonly state: AskedValue<string>;
+  readonly baseVerification: VerificationRecord | null;
+  /** Amount that all runs of today (UTC) used and reserved, in US dollars. */
+  readonly spentTodayUsd: AskedValue<number>;
+}
+
+/** Checks everything that a run needs, without an agent call. Changes only this job's own checkout. */
+type ExamineRun = (known: KnownLane) => Promise<readonly Finding[]>;

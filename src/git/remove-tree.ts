@@ -14,10 +14,6 @@ async function openFolders(path: string | Buffer): Promise<void> {
   if (stats?.isDirectory() !== true) return;
   await chmod(path, 0o700);
   for (const entry of await readdir(path, { withFileTypes: true, encoding: 'buffer' }))
-    if (entry.isDirectory()) await openFolders(within(path, entry.name));
-}
-
-/** Returns the path of an entry as bytes, because a name may not be UTF-8. */
-function within(folder: string | Buffer, name: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(folder), Buffer.from('/'), name]);
+    // Join the path as bytes, because a name may not be UTF-8.
+    if (entry.isDirectory()) await openFolders(Buffer.concat([Buffer.from(path), Buffer.from('/'), entry.name]));
 }

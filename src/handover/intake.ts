@@ -165,7 +165,7 @@ export interface HeldHead {
 }
 
 /** Creates the end of a run in the gate, before it knows a lane. */
-export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
+export function endIntake(outcome: Outcome): EndIntake {
   return {
     kind: 'end',
     outcome,
@@ -187,6 +187,7 @@ export function createRunNotes(restored: string, known: Partial<RunNotes> = {}):
 }
 
 export type WorkIntake = Extract<Intake, { readonly kind: 'work' }>;
+export type EndIntake = Extract<Intake, { readonly kind: 'end' }>;
 
 /** One lane of a run that works on several, and the tag under which it is claimed. */
 export interface LaneIntake {

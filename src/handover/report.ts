@@ -24,6 +24,8 @@ import type { Train } from '../core/train/train.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
 import type { RequestsSent } from '../ports/forge.ts';
+import type { StoredRun } from '../core/snapshot/stored-run.ts';
+import type { WithheldChange } from '../ports/repository.ts';
 
 /** Everything that a reader may see of one run, as far as the run got. Agent text in it is redacted. */
 export type RunReport = ReportWithoutLane | ReportAtGate | LaneReport;
@@ -69,7 +71,7 @@ export interface WorkedReport extends RunFacts, ReportSetting, LaneFacts {
   readonly session: string;
   /** Result of saving the state, or null if it is not known yet. */
   readonly saved: SavedReport | null;
-  readonly withheld: readonly WithheldFile[];
+  readonly withheld: readonly WithheldChange[];
   /** Published files of this run that a reviewer looks at first. */
   readonly lookAt: readonly FilesToLookAt[];
   /** The change on the branch, over all runs. */
@@ -222,13 +224,23 @@ export type SavedReport =
   | { readonly kind: 'saved'; readonly sequence: number; readonly where: string }
   | { readonly kind: 'not-saved'; readonly why: string };
 
-/** A changed file that was left out of the commits. */
-interface WithheldFile {
-  readonly path: string;
-  readonly why: string;
-}
-
 /** Creates the report of a run that ended before it had a lane. */
 export function createLanelessReport(facts: Omit<RunFacts, 'requests' | 'logUrl'>): ReportWithoutLane {
   return { kind: 'without-lane', ...facts, logUrl: facts.runUrl, requests: null };
+}
+
+/** The end of a run that worked on several lanes in parallel. */
+export interface ParallelEnd {
+  readonly lanes: readonly EndOfLane[];
+  /** `https://github.com/owner/repo`, for links. */
+  readonly repositoryUrl: string;
+  /** The open pull requests after this run, in their order; null if the run did not read them. */
+  readonly train: Train | null;
+}
+
+export interface EndOfLane {
+  readonly lane: LaneId;
+  readonly branch: string;
+  /** The run on this lane in its stored form, or null if none of its jobs published anything. */
+  readonly run: StoredRun | null;
 }

@@ -12,7 +12,7 @@ import { anyInstant, countSchema, type Policy } from '../core/policy.ts';
 import { MAX_PROPOSAL_CHARS } from '../core/proposal/proposal.ts';
 import { measureSpent } from '../core/sharing/budget.ts';
 import { limitPark, mergeReceivedState, withReservationUsed } from '../core/sharing/trusted-state.ts';
-import { endsOpenEnded } from '../core/open-ended/completion.ts';
+import { endsOpenEnded } from '../core/open-ended/prompt-task.ts';
 import { isFileSource, isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
 import { isFinished, queuedTaskSchema, type Task } from '../core/tasks/task.ts';

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Spent } from '../core/spending/meter.ts';
 import { UserError } from '../errors.ts';
 import type {
-  AnswerMeter,
   Broker,
   BrokeredCall,
   ModelProtocol,
@@ -238,7 +236,8 @@ async function forward(
   passage.count(open?.('') ?? null);
   const answer = await send(url, { headers: { ...headers, ...proof }, body, signal }).catch((error: unknown) => {
     // Count the expected answer if the client hung up, because the provider finishes and charges it.
-    if (left.signal.aborted) passage.count(asExpected(expected));
+    // The answer's events are not read, so count the expected cost.
+    if (left.signal.aborted) passage.count({ push: () => undefined, spent: () => expected, isComplete: () => true });
     else if (!signal.aborted) passage.count(null);
     throw error;
   });
@@ -299,11 +298,6 @@ function createCut(words: string): (chunk: Uint8Array) => Buffer | null {
   };
 }
 
-/** Creates the meter of an answer whose events are not read; it reports the expected cost. */
-function asExpected(expected: Spent): AnswerMeter {
-  return { push: () => undefined, spent: () => expected, isComplete: () => true };
-}
-
 /**
  * Returns the text of an error answer without keys. A text that is cut also loses its end, which may be the beginning
  * of a key.
@@ -340,4 +334,23 @@ function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = (cause as { readonly code?: unknown }).code;
   return typeof code === 'string' ? code : cause instanceof Error ? cause.message : String(cause);
+}
+
+/**
+ * Serves the brokers of several agents on one port. Only one agent works at a time: a request goes to the broker whose
+ * call is open, since only that broker knows the placeholders of the call.
+ */
+export function shareBrokerPort(listen: (server: Server) => Promise<number>): BrokerOptions['listen'] {
+  const brokers: { readonly server: Server; readonly isOpen: () => boolean }[] = [];
+  let port: Promise<number> | null = null;
+  const front = createServer((request, response) => {
+    const { server } = brokers.find(({ isOpen }) => isOpen()) ?? brokers[0] ?? {};
+    server?.emit('request', request, response);
+  });
+  front.maxConnections = MAX_CONNECTIONS;
+  front.requestTimeout = 0;
+  return (server, isOpen) => {
+    brokers.push({ server, isOpen });
+    return (port ??= listen(front));
+  };
 }

@@ -163,7 +163,7 @@ function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<Atte
     },
   });
   const port = (number: number | null): Attempt =>
-    connection((signal) => (number === null ? 'absent' : tryToConnect(local(number), signal)));
+    connection((signal) => (number === null ? 'absent' : tryToConnect({ host: '127.0.0.1', port: number }, signal)));
 
   const takes = (words: (numbers: CallNumbers) => readonly (readonly (string | number)[])[]): Attempt => ({
     kind: 'program',
@@ -271,10 +271,6 @@ function connection(run: Attempt['run']): Attempt {
 
 function sockets(paths: readonly string[]): Attempt {
   return connection((signal) => combineAttempts(paths.map((path) => tryToConnect({ path }, signal))));
-}
-
-function local(port: number): { readonly host: string; readonly port: number } {
-  return { host: '127.0.0.1', port };
 }
 
 /**

@@ -45,7 +45,7 @@ export function createDirectSend(): SendToProvider {
     // Ignore errors from here on, because they surface where the body is read.
     request.on('error', () => undefined);
     const status = answer.statusCode ?? 0;
-    if (isRedirect(status)) {
+    if (status >= 300 && status < 400) {
       answer.destroy();
       throw new Error('its answer redirects to another address');
     }
@@ -59,10 +59,6 @@ export function createFetchSend(send: typeof fetch): SendToProvider {
     const answer = await send(url, { method: 'POST', headers, body, redirect: 'error', signal });
     return { status: answer.status, headers: [...answer.headers], body: answer.body ?? nothing() };
   };
-}
-
-function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400;
 }
 
 function pairsOf(raw: readonly string[]): (readonly [string, string])[] {

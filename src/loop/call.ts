@@ -21,7 +21,7 @@ import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
-import { watchPeople } from './people/people-watch.ts';
+import { watchPeople } from './people/order-poll.ts';
 import { createLiveHandOver, handOverNow } from './pushing.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/intake.ts';

@@ -3,8 +3,13 @@ import { addRun, withMeasuredSizes } from '../core/lane/change.ts';
 import { buildVerificationSubject } from '../core/lane/verification.ts';
 import { createRunSoFar } from '../core/lane/decide.ts';
 import { type LoopAction, type LoopSituation, decideLoopAction, FACTS_AT_START } from '../core/loop/next-action.ts';
-import { markDoneUnder, settleOpenEnded } from '../core/open-ended/completion.ts';
-import { findNamedDocuments, listPromptFiles, createPromptTask } from '../core/open-ended/prompt-task.ts';
+import {
+  findNamedDocuments,
+  listPromptFiles,
+  createPromptTask,
+  markDoneUnder,
+  settleOpenEnded,
+} from '../core/open-ended/prompt-task.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { compactLearnings, locateNotebook } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';

@@ -20,10 +20,9 @@ import { DAY_MS } from '../core/countdown.ts';
 import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
-import { clearHead, outcomeOfHeldHead } from '../handover/clear-head.ts';
+import { clearHead, outcomeOfHeldHead, judgeUnverifiedMerge } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { serializeLaneState, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
-import { judgeUnverifiedMerge } from '../handover/unverified-head.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
@@ -326,7 +325,7 @@ function configuration(branch: string, why: string): Outcome {
 }
 
 /** Treats an error as an unreachable server: the commits wait for the next push. */
-function unreachableBy(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
+export function unreachableBy(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
 }
 

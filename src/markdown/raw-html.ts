@@ -72,7 +72,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     const name = tag.name.replace('/', '');
     const whole: Tag = { name, start: tag.start, end: end + 1 };
     // Hide a tag without its own `>`, which GitHub's next tag closes.
-    if (!isShown(name) || text[end] !== '>') hide(whole.start, text[end] === '>' ? whole.end : end);
+    if (!shown.has(name) || text[end] !== '>') hide(whole.start, text[end] === '>' ? whole.end : end);
     hideWords(tag.done, text[end - 1] === '/' ? end - 1 : end);
     if (isEnd) closeElement(whole);
     else openElement(whole);
@@ -227,11 +227,6 @@ function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
       return tag;
     },
   );
-}
-
-/** Returns true if an element is visible to a reader. */
-function isShown(element: string): boolean {
-  return shown.has(element);
 }
 
 /**

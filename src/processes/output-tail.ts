@@ -1,3 +1,6 @@
+import { stripVTControlCharacters } from 'node:util';
+import { toOneLine } from '../core/text/phrase.ts';
+
 /** The last bytes of a stream; `isWhole` is false if there were more. */
 interface Tail {
   push(chunk: Uint8Array): void;
@@ -33,4 +36,9 @@ export function createOutputTail(limit: number): Tail {
         .toString('utf8')
         .replace(/^\uFFFD+/, ''),
   };
+}
+
+/** Returns a program's output as one line of the log, cut to `maxChars`. */
+export function toLogLine(text: string, maxChars: number): string {
+  return toOneLine(stripVTControlCharacters(text), maxChars);
 }

@@ -9,8 +9,7 @@ import type { CommandRunner } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
-import { toLogLine } from './log-line.ts';
-import { createOutputTail } from './output-tail.ts';
+import { createOutputTail, toLogLine } from './output-tail.ts';
 import { endTree, hasStartedProgram, RUN_TAG_NAME, signalGroup } from './process-tree.ts';
 import { buildTrustedEnvironment, findTrustedProgram } from './trusted-programs.ts';
 

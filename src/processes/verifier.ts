@@ -5,7 +5,7 @@ import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
 import { listFirstNames } from '../core/text/phrase.ts';
-import { toLogLine } from './log-line.ts';
+import { toLogLine } from './output-tail.ts';
 import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings, TAIL_BYTES } from './run-program.ts';
 
 interface VerifierOptions extends ShellSurroundings {

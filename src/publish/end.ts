@@ -7,7 +7,7 @@ import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { type Intake, createUntouchedWork, type ClosedThread, type Work } from '../handover/intake.ts';
+import { createUntouchedWork, type ClosedThread, type Work, type EndIntake } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { renderFeedbackSection, countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
@@ -71,8 +71,6 @@ interface LiveStatus {
   /** Shows the state as a wait for the end of a limit begins. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
 }
-
-type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /**
  * Publishes the results of a run that the gate ended: the answer to the request, notices, labels. Returns the intake
@@ -139,7 +137,7 @@ async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIn
  * Answers a request for work or a command in its thread: in the sticky comment, or in a separate comment while another
  * run uses that one.
  */
-async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
+async function publishAnswer(deps: PublishDeps, intake: EndIntake): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;
   const { config, context, redact } = deps;
@@ -162,7 +160,7 @@ async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 
  */
 async function showOutOfRounds(
   { config, context, redact, clock, forge, log }: PublishDeps,
-  { outcome, lane, tasks, state, notes }: Extract<Intake, { kind: 'end' }>,
+  { outcome, lane, tasks, state, notes }: EndIntake,
 ): Promise<readonly string[]> {
   const pullRequest = lane?.pullRequest ?? null;
   const head = state?.lastRun?.published?.head ?? null;

@@ -11,7 +11,7 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
-import type { Intake } from '../handover/intake.ts';
+import type { EndIntake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PullRequest } from '../ports/forge.ts';
@@ -67,7 +67,7 @@ export function chooseLabels(
  * no claim to the lane and may not have checked which issues still wait.
  */
 export function labelWishesOfEnd(
-  { outcome, tasks, state, notes, answer }: Extract<Intake, { kind: 'end' }>,
+  { outcome, tasks, state, notes, answer }: EndIntake,
   notified: Notices['notified'],
 ): readonly LabelWish[] {
   const isCertain =

@@ -105,11 +105,6 @@ export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd
   );
 }
 
-/** Returns the notices that this run gives; later runs give the others. */
-function noticesOf({ notes }: Pick<Work, 'notes'>): readonly ApprovalNotice[] {
-  return notes.notices.slice(0, MAX_NOTICES);
-}
-
 /**
  * Selects the notices that have reached people: those whose need is among `known`. With `notify: none`, all of them,
  * because then the label alone informs people.
@@ -134,7 +129,7 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
     outcome: report.outcome,
     pullRequest: pullRequest?.number ?? null,
     addedWork: work.hasNewCommits && report.headSha === work.head && !onlyAnswers(work),
-    unapproved: noticesOf(work).map(({ issue }) => taskIdOfIssue(issue)),
+    unapproved: work.notes.notices.slice(0, MAX_NOTICES).map(({ issue }) => taskIdOfIssue(issue)),
     maxRounds: config.answers.maxRounds,
     areChecksUnread: work.notes.checks?.isTemporary === true,
   });

@@ -10,10 +10,15 @@ import { describePushFailure } from '../core/refusals/refusal.ts';
 import { pauseLane } from '../core/sharing/orders.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
-import { type ClearedHead, clearHead, type HeadDeps, outcomeOfHeldHead } from '../handover/clear-head.ts';
+import {
+  type ClearedHead,
+  clearHead,
+  type HeadDeps,
+  outcomeOfHeldHead,
+  judgeUnverifiedMerge,
+} from '../handover/clear-head.ts';
 import type { Work } from '../handover/intake.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
-import { judgeUnverifiedMerge } from '../handover/unverified-head.ts';
 import type { LaneStart } from '../ports/repository.ts';
 import type { PushResult } from '../ports/remote.ts';
 import { withTimeLimit } from './answers.ts';

@@ -13,7 +13,7 @@ import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { isListedTask, computeShownProgress, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import type { Intake, Work } from '../handover/intake.ts';
+import type { Work, EndIntake } from '../handover/intake.ts';
 import type {
   AnsweredReport,
   EndedReport,
@@ -113,7 +113,7 @@ export function sumUsage({ journal, stateBefore, state }: Work): RunUsage & { re
 /** Creates the report of a run that the gate ended. */
 export function reportOfEnd(
   frame: ReportFrame,
-  intake: Extract<Intake, { kind: 'end' }>,
+  intake: EndIntake,
   startedAt: number,
 ): ReportAtGate | EndedReport | AnsweredReport {
   const { lane, state, tasks, notes, outcome } = intake;
@@ -233,7 +233,7 @@ function sessionWords({ state, stateBefore, journal }: Work): string {
 
 /** Returns the state of the lane for a run that the gate ended. */
 export function laneViewOf(
-  { lane, state, tasks, notes, answer }: Extract<Intake, { kind: 'end' }>,
+  { lane, state, tasks, notes, answer }: EndIntake,
   run: {
     readonly config: Pick<Config, 'policy' | 'taskLabel' | 'handoff'>;
     readonly context: RunContext;

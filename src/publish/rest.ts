@@ -19,7 +19,7 @@ import { toIssueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../co
 import { issueOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { serializeLaneState, type Intake } from '../handover/intake.ts';
+import { serializeLaneState, type EndIntake } from '../handover/intake.ts';
 import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
@@ -29,8 +29,6 @@ import { laneViewOf, reportOfEnd } from './report-of.ts';
 
 /** Maximum number of issues whose status comment a run corrects. */
 const MAX_CORRECTED = 5;
-
-type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** The result of the gate's notifications. `notified` contains the notices that people can read now. */
 interface NotifiedAtGate {

@@ -1,7 +1,13 @@
 import type { LaneState } from '../core/lane/state/state.ts';
-import { type AutoMerge, explainNotArmed, isPushedByOthers } from '../core/train/auto-merge.ts';
+import {
+  findNextPull,
+  type Train,
+  type TrainPull,
+  type AutoMerge,
+  explainNotArmed,
+  isPushedByOthers,
+} from '../core/train/train.ts';
 import { isLaneId } from '../core/tasks/ids.ts';
-import { findNextPull, type Train, type TrainPull } from '../core/train/train.ts';
 import { textOf } from '../errors.ts';
 import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
@@ -55,7 +61,7 @@ async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
 }
 
 /**
- * Returns the number of a pull request that was not armed when the gate read it and is now; null if there is none,
+ * Returns the number of a pull request that was not armed when the gate read it and is now; null if none,
  * `unknown` if GitHub does not say.
  */
 async function findArmedSince(

@@ -1,6 +1,6 @@
 import { formatInstant, MINUTE_MS } from '../core/countdown.ts';
 import type { TaskState } from '../core/tasks/task.ts';
-import type { RunFacts } from '../handover/report.ts';
+import type { RunFacts, TaskReport } from '../handover/report.ts';
 
 /** Renders `2026-11-21 17:00 UTC (in 42 min)`; leaves out the parentheses once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {
@@ -67,4 +67,24 @@ export function formatTaskState(state: TaskState): string {
     case 'blocked':
       return state;
   }
+}
+
+const BAR_CELLS = 6;
+
+/** Renders `[████░░]`; it is full only if everything is done, and empty only if nothing is. */
+export function renderProgressBar(done: number, total: number): string {
+  return renderBar({ done, total, cells: BAR_CELLS });
+}
+
+/** Renders a bar of `cells` cells, which is full if `done` reaches `total`. */
+export function renderBar(bar: { readonly done: number; readonly total: number; readonly cells: number }): string {
+  const { done, total, cells } = bar;
+  const share = total === 0 ? 0 : (Math.min(done, total) / total) * cells;
+  const filled = done > 0 && done < total ? Math.min(cells - 1, Math.max(1, Math.round(share))) : Math.round(share);
+  return `[${'█'.repeat(filled)}${'░'.repeat(cells - filled)}]`;
+}
+
+/** Renders the bar of the tasks that are done. */
+export function renderTasksBar(tasks: readonly TaskReport[]): string {
+  return renderProgressBar(tasks.filter(({ progress }) => progress.state === 'done').length, tasks.length);
 }

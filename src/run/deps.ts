@@ -1,15 +1,13 @@
 import type { AgentName } from '../core/agent-names.ts';
-import type { RunReport } from '../handover/report.ts';
-import type { ParallelEnd } from '../handover/together.ts';
+import type { RunReport, ParallelEnd } from '../handover/report.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import type { GateDeps } from '../gate/deps.ts';
+import type { GateDeps, KnownLane } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { McpServer } from '../core/mcp/values.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Finding } from '../core/doctor/finding.ts';
-import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { SendWebhook } from '../ports/machine.ts';

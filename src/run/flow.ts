@@ -4,7 +4,7 @@ import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/claim.ts';
 import { acknowledgeIssue } from '../gate/people/trust.ts';
 import { withPipelineOf } from '../core/policy.ts';
-import type { GateResult, Intake, Work, WorkIntake } from '../handover/intake.ts';
+import type { GateResult, Work, WorkIntake, EndIntake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
 import { textOf } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';
@@ -26,8 +26,6 @@ import { giveBackClaims, giveUpRun, publishRecorded, salvageRun } from './salvag
 
 /** Maximum time for finding the address of the log, in ms; the run does not need that link. */
 const LOG_WITHIN_MS = 10_000;
-
-type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /**
  * Runs gate, loop and publish, in one job or in three. Every end has a report or is handed over, and work that was

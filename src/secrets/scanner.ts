@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { findKeyPatterns } from '../core/secrets/key-patterns.ts';
+import { findKeyPatterns } from '../core/text/redact.ts';
 
 /** A scanner that finds keys by their well-known patterns. */
 export interface SecretScanner {

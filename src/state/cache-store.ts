@@ -218,7 +218,7 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
       }),
       // The third receiver gets the output of descriptor `ANSWER_DESCRIPTOR`.
       byLine((text) => {
-        const line = parseLine(text);
+        const line = (tryJson(text) as WorkerLine | undefined) ?? null;
         if (line?.kind === 'seen') report.seen = line.what;
         if (line?.kind === 'answer') report.answer ??= line.answer;
       }),
@@ -254,8 +254,4 @@ function byLine(onLine: (line: string) => void): (chunk: Buffer) => void {
 function forward(line: string, debug: (line: string) => void): void {
   const text = line.replace(/^::(?:warning|error)[^:]*::/, '').replaceAll('%0A', ' ');
   if (text !== '' && !text.startsWith('::')) debug(`cache: ${text.replace(/(https?:\/\/[^\s?]+)\?\S+/g, '$1?…')}`);
-}
-
-function parseLine(text: string): WorkerLine | null {
-  return (tryJson(text) as WorkerLine | undefined) ?? null;
 }

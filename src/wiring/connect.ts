@@ -1,15 +1,15 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import { agentsOfSteps } from '../core/pipeline/pipeline.ts';
-import type { ConfiguredAgent, WebhookConfig } from '../config/config.ts';
+import type { ConfiguredAgent, WebhookConfig, Config } from '../config/config.ts';
 import type { SendWebhook } from '../ports/machine.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../run/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import type { AgentLogin } from './agents/agent-settings.ts';
 import { connectRemote, openRepository, buildPublishingRules } from './git.ts';
-import { connectForge } from './github.ts';
 import type { LazyIsolation } from './isolation/isolated.ts';
-import type { ServerTimeouts, World } from './world.ts';
+import { type ServerTimeouts, type World, systemClock } from './world.ts';
+import { formatUserAgent } from '../runner/run-context.ts';
 
 /** The connections, with the work tree's files for the entries. */
 interface WiredConnections extends Connections {
@@ -41,7 +41,7 @@ export function connectPorts(
   // Only one agent works at a time, so all share one broker port.
   const door = once(async () => {
     const { listen } = await isolated.open();
-    return (await import('../isolation/broker-door.ts')).shareBrokerPort(listen);
+    return (await import('../isolation/broker.ts')).shareBrokerPort(listen);
   });
   const connected = (chosen: ConfiguredAgent): WiredAgent => {
     const login = once(async () =>
@@ -134,4 +134,28 @@ function once<T, Given extends readonly unknown[] = []>(
 ): (...given: Given) => Promise<T> {
   let made: Promise<T> | null = null;
   return (...given) => (made ??= make(...given));
+}
+
+/** Connects to GitHub's API. */
+export async function connectForge(
+  world: Pick<World, 'environment' | 'context' | 'log' | 'debug'> & { readonly config: Pick<Config, 'githubToken'> },
+  timeouts: ServerTimeouts | null,
+): Promise<Forge> {
+  const { environment, config, context, log, debug } = world;
+  const [{ createForge }, { withWishes }] = await Promise.all([
+    import('../github/forge.ts'),
+    import('../github/wishes/with-wishes.ts'),
+  ]);
+  const adapter = createForge({
+    token: config.githubToken,
+    tokenFrom: 'input',
+    apiUrl: context.apiUrl,
+    repository: context.repository,
+    userAgent: formatUserAgent(environment),
+    log,
+    debug,
+    now: systemClock.now,
+    ...(timeouts === null ? {} : { pace: timeouts.request }),
+  });
+  return withWishes(adapter);
 }

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { toRootPath } from '../core/folder.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, locateNotebook, selectShownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
-import { listenForCancel, sleepFor } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
-import { digestSteering } from '../runner/steering.ts';
+import { digestSteering } from '../runner/run-context.ts';
 import type { World } from './world.ts';
+import type { Sleep } from '../ports/machine.ts';
 
 /** Maximum size in bytes; the prompt shows the last 2,000 characters, each of at most four bytes. */
 const MAX_LEARNINGS_BYTES = 8_000;
@@ -62,4 +63,38 @@ export function createMachine(
     endAgent: async () => (await import('./agent.ts')).endAgent(runTag),
     exit: (code) => process.exit(code),
   };
+}
+
+/** Waits on this machine. */
+const sleepFor: Sleep = async (ms, signal) => {
+  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+};
+
+/** GitHub's runner sends SIGINT, SIGTERM 7.5 s later and SIGKILL 2.5 s after that, to this process only. */
+const FIRST_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/**
+ * Time after the first signal at which the run gives up, in ms. Main must end within 7 s of that signal, and ending the
+ * agent's processes takes up to 3 s of that time.
+ */
+const GIVE_UP_AFTER_MS = 5_000;
+
+/**
+ * Returns a signal that is aborted when the run is cancelled. Calls `giveUp` if this process still runs
+ * GIVE_UP_AFTER_MS later.
+ */
+export function listenForCancel(giveUp: (why: string) => Promise<void>): AbortSignal {
+  const controller = new AbortController();
+  for (const name of FIRST_SIGNALS) {
+    process.on(name, () => {
+      if (controller.signal.aborted) return;
+      controller.abort(new Error(`the run was cancelled (${name})`));
+      setTimeout(() => {
+        giveUp(name).catch(() => process.exit(1));
+      }, GIVE_UP_AFTER_MS).unref();
+    });
+  }
+  return controller.signal;
 }

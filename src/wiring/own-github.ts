@@ -3,7 +3,7 @@ import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from '../git/names.ts';
 import type { ForgeOptions } from '../github/client.ts';
 import type { Log } from '../ports/machine.ts';
-import { formatUserAgent } from '../runner/user-agent.ts';
+import { formatUserAgent } from '../runner/run-context.ts';
 
 const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
 

@@ -8,7 +8,7 @@ import { UserError } from '../errors.ts';
 import { createGit } from '../git/git.ts';
 import { withNamedWait } from '../ports/waits.ts';
 import { describeEnd, type ProgramCall, runProgram } from '../processes/run-program.ts';
-import { findInstallSource } from './own-package.ts';
+import { findInstallSource } from './setup.ts';
 
 /** The longest possible timer in ms, so in effect no limit. */
 const NO_LIMIT_MS = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access, constants, readFile, realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { join } from 'node:path';
+import { join, dirname } from 'node:path';
 import { SETUP_PATHS } from '../core/setup/files.ts';
 import { wrapperNames } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
@@ -10,7 +10,7 @@ import type { Git } from '../git/git.ts';
 import { findCheckout, readFirstLine } from '../git/home/person-checkout.ts';
 import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from '../git/names.ts';
-import { findInstallSource } from './own-package.ts';
+import { z } from 'zod';
 
 /** Opens the world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */
 export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
@@ -112,4 +112,31 @@ async function executableWrappers(git: Git, top: string): Promise<readonly strin
     );
   const startable = await Promise.all(others.map(async (path) => ((await isStartable(path)) ? [path] : [])));
   return [...tracked.flatMap((line) => /^100755 [^\t]*\t(.*)$/s.exec(line)?.[1] ?? []), ...startable.flat()];
+}
+
+/** The git source from which npm fetched a package. */
+interface Origin {
+  readonly url: string;
+  readonly commit: string;
+  /** The name, such as `acme/ralph-action`, or null if the server does not name repositories in this way. */
+  readonly repository: string | null;
+}
+
+const lockSchema = z.object({ packages: z.record(z.string(), z.object({ resolved: z.string().optional() })) });
+
+/** Returns the git source from which npm, or npx, fetched this package, or null if it was not installed from git. */
+export async function findInstallSource(packageRoot: URL): Promise<Origin | null> {
+  const root = fileURLToPath(packageRoot).replace(/[\\/]$/, '');
+  const modules = dirname(root);
+  const text = await readFile(join(modules, '.package-lock.json'), 'utf8').catch(() => null);
+  const lock = text === null ? null : lockSchema.safeParse(JSON.parse(text));
+  const name = `node_modules/${root.slice(modules.length + 1)}`;
+  const resolved = lock?.success === true ? (lock.data.packages[name]?.resolved ?? '') : '';
+  const [, address = '', commit = ''] = /^git\+([^#]+)#([0-9a-f]{40,64})$/.exec(resolved) ?? [];
+  if (commit === '') return null;
+  const named = repositoryOfRemote(address);
+  const repository = named === null ? null : `${named.repository.owner}/${named.repository.repo}`;
+  // npm names GitHub with the protocol that needs an ssh key, so recognize GitHub and use another one.
+  const isOnGitHub = named?.host.toLowerCase() === 'github.com';
+  return { url: isOnGitHub ? `https://github.com/${repository ?? ''}.git` : address, commit, repository };
 }

@@ -1,7 +1,7 @@
 import { ALL_PROVIDERS } from './agents/providers.ts';
 import { dirname } from 'node:path';
 import { listSecretValues, buildVerifyEnvironment } from '../config/agent-environment.ts';
-import type { Config, RunContext } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { RequestPace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
@@ -54,7 +54,7 @@ export function createWorld(
     config,
     context,
     secrets,
-    remoteUrl: remoteUrl(context),
+    remoteUrl: `${context.serverUrl}/${context.repository.owner}/${context.repository.repo}.git`,
     hidden: [],
     agentFolder: null,
     redact,
@@ -130,9 +130,4 @@ export function collectSecrets(
       holdsSecret = createSecretFinder(values);
     },
   };
-}
-
-/** Returns the address of the repository for git. */
-function remoteUrl({ serverUrl, repository }: RunContext): string {
-  return `${serverUrl}/${repository.owner}/${repository.repo}.git`;
 }

@@ -64,7 +64,7 @@ test.each<[string, string, readonly string[]]>([
   ['agents/another/events/a.ts', 'agents/reading/reader.ts', []],
   ['agents/reading/reader.ts', 'agents/another/events/a.ts', ['agents/reading-knows-only']],
   ['agents/another/agent.ts', 'processes/run-program.ts', []],
-  ['agents/another/events/a.ts', 'processes/log-line.ts', ['agents/*/events-knows-only']],
+  ['agents/another/events/a.ts', 'processes/output-tail.ts', ['agents/*/events-knows-only']],
   ['agents/another/events/a.ts', 'agents/another/agent.ts', ['agents/*/events-knows-only']],
   ['agents/another/output/a.ts', 'agents/another/agent.ts', ['agents/*/output-knows-only']],
   ['agents/another/output/a.ts', 'agents/claude/events/cli-event.ts', ['agents/*/output-knows-only']],

@@ -1,6 +1,6 @@
 import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { UserError } from '../../errors.ts';
-import { toLogLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/output-tail.ts';
 import type { AgentCli, CallListener, CallReader, CliCall, CliPlace, PreparedCall } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
-import { toLogLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/output-tail.ts';
 import type { CallEvent } from '../cli/stall-watch.ts';
 import type {
   AgentCli,

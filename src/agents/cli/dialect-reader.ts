@@ -1,5 +1,5 @@
 import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
-import { toLogLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/output-tail.ts';
 import type { AgentEvent, Dialect, AgentFailure } from '../reading/agent-event.ts';
 import { classifyFailure, findResetTime, usageLimitOf } from '../reading/failure.ts';
 import { createAgentReader } from '../reading/reader.ts';

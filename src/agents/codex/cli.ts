@@ -28,10 +28,10 @@ import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { codexDialect } from './events/dialect.ts';
-import { codexAccessOf } from './access.ts';
-import { OPENAI_ADDRESS } from '../openai/protocol.ts';
+import { OPENAI_ADDRESS, createOpenAiProtocol } from '../openai/protocol.ts';
 import { mapCodexServers, type CodexSandbox, mapCodexRules } from './tool-rules.ts';
 import { codexAgent } from './agent.ts';
+import { createBrokeredAccess, type AccessOf, resolveVariable, selectVariables } from '../cli/access.ts';
 
 /** The parts of one call's command line. */
 type CodexRequest = Omit<CliCall, 'budgetUsd'> &
@@ -79,6 +79,28 @@ const form: SessionForm = {
 
 /** Problems of Codex's sandbox on this machine, by config folder: each run has its own and probes once. */
 const probes = new Map<string, Promise<string | null>>();
+
+/** Returns Codex's access to OpenAI, or to another provider of the Responses API. */
+export const codexAccessOf: AccessOf = (given, setting) => {
+  const key = resolveVariable(given, 'OPENAI_API_KEY') || resolveVariable(given, 'CODEX_API_KEY');
+  if (key === '') return { kind: 'direct', environment: given };
+  const account = Object.entries(selectVariables(given, Object.keys(ACCOUNT)));
+  const headers = Object.fromEntries(account.map(([name, value]) => [ACCOUNT[name] ?? '', value]));
+  return createBrokeredAccess(given, setting, {
+    keys: { OPENAI_API_KEY: key },
+    address: 'OPENAI_BASE_URL',
+    standard: OPENAI_ADDRESS,
+    withheld: ['CODEX_API_KEY', ...Object.keys(ACCOUNT)],
+    path: '/v1',
+    protocol: (way) => createOpenAiProtocol({ ...way, apis: ['responses'], basePath: '/v1', headers }),
+  });
+};
+
+/** Headers by variable that select the paying account, for keys that serve several. */
+const ACCOUNT: Readonly<Record<string, string>> = {
+  OPENAI_ORGANIZATION: 'openai-organization',
+  OPENAI_PROJECT: 'openai-project',
+};
 
 /** The CLI of OpenAI's Codex: `codex exec --json`. */
 export const codexCli: AgentCli = {

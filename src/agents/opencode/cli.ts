@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { UserError } from '../../errors.ts';
-import { toLogLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/output-tail.ts';
 import { createAcpBase } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {

@@ -154,7 +154,7 @@ async function readJournal(name: string): Promise<ReadJournal> {
   const text = await readJournalText(name);
   if (text.kind !== 'text') return text;
   if (!isAboutJournal(text.text)) return missing(name, `is not a journal: ${whyNot(text.text)}`);
-  const chain = checkChain(text.text, sha256);
+  const chain = checkChain(text.text, (line) => createHash('sha256').update(line).digest('hex'));
   if (chain.kind === 'broken') return { kind: 'unusable', problems: [brokenAt(chain.line)] };
   const parsed = parseJournal(text.text);
   return parsed.kind === 'journal'
@@ -187,10 +187,6 @@ function brokenAt(line: number): string {
   return line === 1
     ? 'line 1: the chain of hashes is broken: lines before it are missing'
     : `line ${String(line)}: the chain of hashes is broken: line ${String(line - 1)} was changed, or lines were added or removed between them`;
-}
-
-function sha256(line: string): string {
-  return createHash('sha256').update(line).digest('hex');
 }
 
 async function readJournalText(

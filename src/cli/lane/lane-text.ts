@@ -7,9 +7,15 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { renderMore, cutText, quoteShellText } from '../../core/text/phrase.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
-import { formatCount, formatCost, formatInstantFrom, formatTaskState, formatTokens } from '../../report/format.ts';
+import {
+  formatCount,
+  formatCost,
+  formatInstantFrom,
+  formatTaskState,
+  formatTokens,
+  renderProgressBar,
+} from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
-import { renderProgressBar } from '../../report/pages/progress-bar.ts';
 import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
 import { renderFeedbackCounts } from '../../report/sentences/feedback.ts';
 import { parseArguments, toPlainLine } from '../arguments.ts';

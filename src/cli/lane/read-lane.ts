@@ -11,7 +11,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../../ports/state.ts';
 import { describeNewerState, describeUnreachablePlace } from '../../report/overview/build-overview.ts';
-import { quoteFailure } from '../../report/agent-failures.ts';
+import { quoteFailure } from '../../report/facts.ts';
 import { toPlainLine } from '../arguments.ts';
 import type { ReportedLane, LaneStatusReport, PlaceReport } from './lane-schema.ts';
 import { viewLane } from '../../core/snapshot/judged.ts';

@@ -62,7 +62,7 @@ async function status(
   const places = args.includes('--all') ? open : openOrEmpty(open);
   const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, places, 'all-lanes');
   if (all) {
-    const { showAll } = await import('../overview/show-all.ts');
+    const { showAll } = await import('../overview/read-overview.ts');
     return showAll({ ...opened, remote, json, look, readEffective }, terminal);
   }
   const [report, settings, files] = await Promise.all([

@@ -20,13 +20,15 @@ import { restoredStateOf, type StatePlace } from '../lane/read-lane.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { buildTaskSettings, type TaskSettings } from '../tasks/task-settings.ts';
+import type { CommandEnd, Terminal } from '../command.ts';
+import { renderOverview } from '../../report/overview/overview-text.ts';
 
 const MAX_TEXT_CHARS = 300;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
 const MAX_ASKED = 20;
 
 /** The checkout that the overview reads; a null `remote` means `origin`. */
-export interface OverviewCheckout {
+interface OverviewCheckout {
   readonly folder: string;
   readonly remote: string | null;
   readonly places: readonly StatePlace[];
@@ -139,4 +141,22 @@ async function readGitHub(
 function lanesAtPlace(lanes: readonly LaneId[], place: number): readonly LaneId[] {
   const all = place === 0 ? [...new Set([QUEUE, ...lanes])] : lanes;
   return all.toSorted((a, b) => (issueOfId(a) ?? 0) - (issueOfId(b) ?? 0));
+}
+
+/** Prints every lane; problems of reading go to the error output. */
+export async function showAll(
+  { json, ...looked }: Omit<OverviewCheckout, 'log'> & { readonly json: boolean },
+  terminal: Terminal,
+): Promise<CommandEnd> {
+  const log = (line: string): void => {
+    terminal.error(`${toPlainLine(line, 300)}\n`);
+  };
+  const overview = await readOverview({ ...looked, log }, terminal.now());
+  terminal.out(json ? `${JSON.stringify(overview, null, 2)}\n` : renderOverview(overview));
+  const problems = [
+    ...overview.problems,
+    ...overview.branches.flatMap((lane) => (lane.kind === 'branch' ? [] : [`${lane.branchId}: ${lane.why}`])),
+  ];
+  for (const problem of problems) terminal.error(`ralph status: ${problem}\n`);
+  return problems.length === 0 ? 'done' : 'failed';
 }

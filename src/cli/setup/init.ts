@@ -8,8 +8,14 @@ import { callsWorkflow, keyKinds, loginOfChoices, proposeVerify, workflowShapes 
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { getDefault } from '../../config/setting-table.ts';
 import { listSettingsPaths } from '../../config/settings/run-texts.ts';
-import { changeFiles, describeLockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
-import { findSettingsLeftToFile, type LeftToFile } from './left-to-file.ts';
+import {
+  changeFiles,
+  describeLockedFolders,
+  readFiles,
+  type FilesRead,
+  findSettingsLeftToFile,
+  type LeftToFile,
+} from './checkout-files.ts';
 import { listOfferedChecks, buildSetupReport } from './setup-report.ts';
 import type { SetupReport } from './setup-schema.ts';
 import {
@@ -20,7 +26,7 @@ import {
   renderPreview,
 } from './setup-text.ts';
 import type { SetupCheckout, SetupWorld } from './setup-world.ts';
-import { findVerifyProblem } from './verify-command.ts';
+import { findVerifyProblem } from './person.ts';
 import { wrapText } from '../terminal-text.ts';
 import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 

@@ -2,7 +2,7 @@ import { parsePresentWorkflow, listStepsByHand } from '../../core/setup/by-hand.
 import type { SetupChoices } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
-import type { LeftToFile } from './left-to-file.ts';
+import type { LeftToFile } from './checkout-files.ts';
 import type { SetupReport } from './setup-schema.ts';
 import type { SetupCheckout } from './setup-world.ts';
 import { selectUsedStacks } from '../../core/setup/workflow.ts';

@@ -1,6 +1,5 @@
 import { findNearest } from '../text/nearest.ts';
-import { listFirstNames, toOneLine, completeSentence } from '../text/phrase.ts';
-import { quoteYamlText } from '../text/yaml-text.ts';
+import { listFirstNames, quoteYamlText, toOneLine, completeSentence } from '../text/phrase.ts';
 import { checkJobCaches, checkStateCache } from './cache-findings.ts';
 import { type ExaminedStep, readStepInput } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';

@@ -1,6 +1,5 @@
 import { isSameLabel, planLabelOf } from '../people/labels.ts';
-import { listFirstNames } from '../text/phrase.ts';
-import { quoteYamlText } from '../text/yaml-text.ts';
+import { listFirstNames, quoteYamlText } from '../text/phrase.ts';
 import { type ExaminedStep, readStepInput } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { callsRalph, isExpression, type RalphStep } from './workflow.ts';

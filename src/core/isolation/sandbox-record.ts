@@ -5,7 +5,7 @@ import { listFirstNames } from '../text/phrase.ts';
 /** A record of a sandbox created without root. The process that ends the run must end and remove everything in it. */
 export const rootlessRecord = z.strictObject({
   version: z.literal(1),
-  /** The id that marks the processes that keep the sandbox alive, see isolation/rootless/end.ts. */
+  /** The id that marks the processes that keep the sandbox alive, see isolation/rootless/remove.ts. */
   id: z.uuid(),
   /** Folder of the sandbox. This program chose its name; earlier versions called a sandbox a room. */
   folder: z

@@ -67,7 +67,7 @@ export interface LoopFacts {
   readonly hasAskedForMore: boolean;
 
   // The following fields are valid until the next lengthy action.
-  /** The task for which people's changes were looked up before its call; null if there is none. */
+  /** The task for which people's changes were looked up before its call; null if none. */
   readonly lookedFor: TaskId | null;
   /** People's orders; null if the store has not been asked. */
   readonly orders: readonly Order[] | null;

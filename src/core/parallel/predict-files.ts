@@ -1,4 +1,4 @@
-import { findCodeSpans, type Definitions, findSymbols } from './definitions.ts';
+import { fileNameOf } from '../text/glob.ts';
 
 /**
  * The files of a repository, the files that each of its newest commits changed, and the definitions of symbols. Paths
@@ -53,8 +53,8 @@ export function indexHistory({ files, commits, definitions }: FileHistory): File
     definitions,
     paths: known,
     sorted: files.toSorted((one, other) => (one < other ? -1 : 1)),
-    byName: Map.groupBy(files, nameOfPath),
-    byStem: Map.groupBy(files, (path) => normalizedStem(nameOfPath(path))),
+    byName: Map.groupBy(files, fileNameOf),
+    byStem: Map.groupBy(files, (path) => normalizedStem(fileNameOf(path))),
     commitsOf: Map.groupBy(changed, ({ path }) => path),
   };
 }
@@ -109,7 +109,7 @@ function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string):
       if (inFolder.length > 0) return inFolder;
     }
     return unlessAmbiguous(
-      (byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
+      (byName.get(fileNameOf(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
       MAX_NAMESAKES,
     );
   }
@@ -134,10 +134,6 @@ function companionsOf({ paths, commitsOf }: FileIndex, path: string): readonly s
   return [...common].flatMap(([other, count]) => (count >= least && paths.has(other) ? [other] : []));
 }
 
-function nameOfPath(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
-}
-
 /**
  * Returns a file name up to its first dot in a normalized spelling: `waiting-pulls.test.ts` and `WaitingPulls` are
  * equal.
@@ -157,4 +153,50 @@ function filesBelow(sorted: readonly string[], prefix: string): readonly string[
   let end = from;
   while (sorted[end]?.startsWith(prefix) === true) end += 1;
   return sorted.slice(from, end);
+}
+
+/** The files that define each symbol, found by searching for the usual keywords. */
+export type Definitions = ReadonlyMap<string, readonly string[]>;
+
+/** Maximum number of symbols searched for. */
+const MAX_SYMBOLS = 300;
+
+/** Keywords that precede a defined name in various languages. */
+const KEYWORDS =
+  'class|const|def|defmodule|enum|fn|fun|func|function|impl|interface|let|module|object|struct|trait|type|var';
+
+/** Returns the identifiers of a text without words of its prose and without duplicates. */
+export function findSymbols(text: string): readonly string[] {
+  const inCode = findCodeSpans(text).flatMap(identifiersIn);
+  const inProse = identifiersIn(text).filter((word) => /_|[a-z][A-Z]/.test(word));
+  return [...new Set([...inCode, ...inProse])].slice(0, MAX_SYMBOLS);
+}
+
+/** Returns the contents of the code spans (between backticks) in a text. */
+function findCodeSpans(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`\n]{1,300})`/g)].map(([, code = '']) => code);
+}
+
+/** Returns an extended regular expression that matches the definitions of these symbols. */
+export function buildDefinitionPattern(symbols: readonly string[]): string {
+  // The dollar sign is the only character of a symbol that is special in a pattern.
+  return `(${KEYWORDS})[*]? +(${symbols.map((symbol) => symbol.replaceAll('$', '[$]')).join('|')})`;
+}
+
+/** Parses the output of `git grep -z -o` in a tree: lines of the tree's name, a colon, the path, NUL, and the match. */
+export function parseDefinitions(found: string): Definitions {
+  const definitions = new Map<string, string[]>();
+  for (const line of found.split('\n')) {
+    const [place = '', match = ''] = line.split('\0');
+    const symbol = /\S+$/.exec(match)?.[0];
+    if (symbol === undefined) continue;
+    const path = place.slice(place.indexOf(':') + 1);
+    const known = definitions.get(symbol) ?? [];
+    if (!known.includes(path)) definitions.set(symbol, [...known, path]);
+  }
+  return definitions;
+}
+
+function identifiersIn(text: string): readonly string[] {
+  return text.split(/[^\w$]+/).filter((word) => /^[A-Za-z_$][\w$]{3,60}$/.test(word));
 }

@@ -81,11 +81,11 @@ export function selectShownNotes(
     .filter(({ text }) => text.trim() !== '')
     .map(({ path, text }) => ({ mark: `(${path}, written on another task)\n`, text: text.trim() }));
   const needed = wanted.reduce((sum, { mark, text }) => sum + mark.length + text.length + BETWEEN.length, 0);
-  const mine = endOf(own.trim(), Math.max(KEPT_LEARNINGS_CHARS / 2, KEPT_LEARNINGS_CHARS - needed));
+  const mine = takeLastChars(own.trim(), Math.max(KEPT_LEARNINGS_CHARS / 2, KEPT_LEARNINGS_CHARS - needed));
   const shown: string[] = mine === '' ? [] : [mine];
   let room = KEPT_LEARNINGS_CHARS - mine.length;
   for (const { mark, text } of wanted) {
-    const piece = endOf(text, room - mark.length - BETWEEN.length);
+    const piece = takeLastChars(text, room - mark.length - BETWEEN.length);
     if (piece.length < Math.min(text.length, MIN_NOTES_CHARS)) break;
     shown.unshift(mark + piece);
     room -= mark.length + piece.length + BETWEEN.length;
@@ -98,7 +98,8 @@ const BETWEEN = '\n\n';
 /** Minimum characters of a notes excerpt that is worth showing. */
 const MIN_NOTES_CHARS = 80;
 
-function endOf(text: string, count: number): string {
+/** Returns at most the last `count` characters, without half of a surrogate pair at the beginning. */
+export function takeLastChars(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }
 

@@ -28,6 +28,7 @@ import {
   LEARNINGS_PATH,
   buildMergeSections,
   type MergeToFinish,
+  takeLastChars,
 } from './learnings.ts';
 import {
   buildRefusedSection,
@@ -35,7 +36,6 @@ import {
   listSection,
   withheldLinesOf,
   renderBullets,
-  takeLastChars,
   type PromptSection,
   renderSection,
 } from './sections.ts';

@@ -2,7 +2,7 @@ import type { LastIteration } from '../lane/state/state.ts';
 import { MAX_WITHHELD_CHARS } from '../review/left-out.ts';
 import type { RefusedWork } from '../tasks/task.ts';
 import { toOneLine } from '../text/phrase.ts';
-import { renderDataSection } from './learnings.ts';
+import { renderDataSection, takeLastChars } from './learnings.ts';
 
 /** Minimum characters of a section; with less room, the section is left out. */
 const MIN_SECTION = 160;
@@ -32,11 +32,6 @@ export function renderSection({ title, label, text, max }: PromptSection, room: 
   if (text === '' || room < MIN_SECTION) return '';
   const frame = wrap(text).length - text.length;
   return wrap(takeLastChars(text, Math.min(max, room - frame)));
-}
-
-/** Returns at most the last `count` characters, without half of a surrogate pair at the beginning. */
-export function takeLastChars(text: string, count: number): string {
-  return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }
 
 /** Maximum number of lines in a list, and of characters in one. */

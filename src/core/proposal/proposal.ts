@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
-import { renderDataSection } from '../prompt/learnings.ts';
-import { takeLastChars } from '../prompt/sections.ts';
+import { renderDataSection, takeLastChars } from '../prompt/learnings.ts';
 import { OWN_COMMENT_MARKER } from '../people/command.ts';
 import type { Task } from '../tasks/task.ts';
 import { toOneLine } from '../text/phrase.ts';

@@ -1,4 +1,4 @@
-import { encodeBase64At } from './base64.ts';
+import { encodeBase64At } from '../text/redact.ts';
 
 /** Bytes with the alternative spellings of characters normalized. */
 interface Canonical {

@@ -7,7 +7,7 @@ import {
   type WorkflowDefaults,
   type WorkflowTemplates,
 } from './workflow.ts';
-import { quoteYamlText } from '../text/yaml-text.ts';
+import { quoteYamlText } from '../text/phrase.ts';
 
 /** The texts of this package from which init makes files, and defaults of action.yml. */
 export interface Templates extends WorkflowDefaults {

@@ -1,10 +1,9 @@
 import { type AgentName, AGENTS, DEFAULT_AGENT, keyInputOf, keyVariablesOf } from '../agent-names.ts';
 import { LOGINS } from '../agents/login-term.ts';
-import { listFirstNames } from '../text/phrase.ts';
+import { listFirstNames, quoteYamlText } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
 import { servicesOf } from './ci/services.ts';
 import type { Project, Stack } from './project.ts';
-import { quoteYamlText } from '../text/yaml-text.ts';
 
 /** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;

@@ -6,6 +6,11 @@ type Part =
   | { readonly kind: 'sign'; readonly sign: string }
   | { readonly kind: 'one' | 'within' | 'across' | 'folders' };
 
+/** Returns the last part of a path. */
+export function fileNameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
 /** Creates a function that returns true if a glob matches a whole path. Its time is proportional to both lengths. */
 export function createGlob(glob: string): (path: string) => boolean {
   const parts = (glob.match(/\*\*\/?|[^]/gu) ?? []).map((text): Part => {

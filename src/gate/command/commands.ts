@@ -23,9 +23,9 @@ import {
   type GateResult,
   type Intake,
   gateResultOfLane,
+  type EndIntake,
 } from '../../handover/intake.ts';
-import type { KnownLane } from '../../ports/examiner.ts';
-import type { GateDeps } from '../deps.ts';
+import type { GateDeps, KnownLane } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranchOf, judgeLane } from '../lane/restore.ts';
 import { TASKS_PURPOSE } from '../tasks/sources.ts';
@@ -35,8 +35,6 @@ import { refuseCommand, withReceipt } from './answering.ts';
 import { approveProposal, requestProposal } from './proposals.ts';
 import { requestOnIssue, requestOnPull } from './requests.ts';
 import { readKnownTaskIds, reportStatus, saveOrder } from './save-order.ts';
-
-type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** The answer to `status`, and the facts about the lane that further findings need. */
 interface LaneStatus {

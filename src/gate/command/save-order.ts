@@ -12,7 +12,7 @@ import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.t
 import { toIssueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type CommandAnswer, endIntake, type Intake, createRunNotes, type Receipt } from '../../handover/intake.ts';
+import { type CommandAnswer, endIntake, createRunNotes, type Receipt, type EndIntake } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
@@ -149,11 +149,7 @@ function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = '
 }
 
 /** Reports the state of the lane, as an answer to the person who asked. */
-export async function reportStatus(
-  deps: GateDeps,
-  id: LaneId,
-  answer: CommandAnswer | null,
-): Promise<Extract<Intake, { kind: 'end' }>> {
+export async function reportStatus(deps: GateDeps, id: LaneId, answer: CommandAnswer | null): Promise<EndIntake> {
   const { config, forge } = deps;
   const { restored, listed } = await listLane(deps, id);
   deps.log.info(`state: ${restored.note}`);

@@ -28,7 +28,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { completeSentence, listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { recordOvertakenHold } from '../../handover/clear-head.ts';
-import { endIntake, type Intake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
+import { endIntake, type Intake, type IntakeLane, type RunNotes, type EndIntake } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { WorkRequest } from '../tasks/sources.ts';
@@ -286,7 +286,7 @@ async function leaveMergedBranch(
  */
 export async function keepLeftCircuit(
   { store, clock, ...run }: Pick<GateDeps, 'store' | 'clock' | 'config' | 'context' | 'runTag'>,
-  { lane, outcome }: Pick<Extract<Intake, { kind: 'end' }>, 'lane' | 'outcome'>,
+  { lane, outcome }: Pick<EndIntake, 'lane' | 'outcome'>,
   kept: KeptLane,
 ): Promise<void> {
   const isHeld = outcome.kind === 'halted' && outcome.reason === 'circuit_open';

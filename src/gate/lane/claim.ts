@@ -14,6 +14,8 @@ import {
   measureSpent,
   tasksOfOtherLanes,
   sumWindows,
+  planRenewal,
+  type Renewal,
 } from '../../core/sharing/budget.ts';
 import {
   computeMaxLeaseMs,
@@ -22,7 +24,6 @@ import {
   computeExpiry,
   type Lease,
 } from '../../core/sharing/lease.ts';
-import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
 import { changeUsage, mayStillHoldClaim, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { parseBudgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';

@@ -18,7 +18,13 @@ import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
-import { type CommandAnswer, endIntake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
+import {
+  type CommandAnswer,
+  endIntake,
+  type IntakeLane,
+  type RunNotes,
+  type EndIntake,
+} from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
@@ -32,7 +38,6 @@ import {
   endPaused,
   endRenamed,
   endWorkedElsewhere,
-  type EndIntake,
   throwIfBaseIsGone,
   throwIfUnread,
   withWarning,
@@ -93,7 +98,10 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   if (refusedNow !== null) return ended(refusedNow);
   if (isWorkedElsewhere(deps, request, look)) return ended(endWorkedElsewhere(request));
 
-  if (isOfEarlierCommit(request, look)) return ended(endOfEarlierCommit(deps, look));
+  const { purpose } = request;
+  // A check that failed on an earlier commit runs again on the newest one, so only that result matters.
+  if (purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== look.remoteHead)
+    return ended(endOfEarlierCommit(deps, look));
 
   const restored = restoreFrom(look, deps, request);
   await refuseOtherPrefix(deps, { look, restored });
@@ -169,13 +177,6 @@ function isWorkedElsewhere({ config }: GateDeps, request: WorkRequest, { branche
     prompt === null &&
     issuesOfLane(request, config, branches).length === 0
   );
-}
-
-/**
- * Returns true if a check failed on an earlier commit. It runs again on the newest commit, so only that result matters.
- */
-function isOfEarlierCommit({ purpose }: WorkRequest, { remoteHead }: LaneLookup): boolean {
-  return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
 }
 
 /**

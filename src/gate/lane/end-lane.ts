@@ -19,7 +19,7 @@ import {
 import { isStuck } from '../../core/tasks/task.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { endIntake, type GateResult, gateResultOfLane, type Intake } from '../../handover/intake.ts';
+import { endIntake, type GateResult, gateResultOfLane, type EndIntake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { BranchDeleted } from '../../ports/remote.ts';
 import { explainOrderNotKept } from '../command/save-order.ts';
@@ -29,8 +29,6 @@ import { isTaskIssue } from '../tasks/queued-issues.ts';
 import { startWaitingPull } from '../work.ts';
 import { restoreLane } from './restore.ts';
 import { rememberEnds } from './train.ts';
-
-type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 type Remains = 'done' | 'unfinished';
 

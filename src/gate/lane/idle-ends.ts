@@ -3,15 +3,13 @@ import { describeRemoval } from '../../core/people/withdrawal.ts';
 import { issueOfId } from '../../core/tasks/ids.ts';
 import { completeSentence, listFirstNames } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { endIntake, type Intake, type RunNotes } from '../../handover/intake.ts';
+import { endIntake, type RunNotes, type EndIntake } from '../../handover/intake.ts';
 import { saveOrder } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
 import { listTasks, type WorkRequest } from '../tasks/sources.ts';
 import { type LaneLookup, type LaneRestoration, buildLaneNotes, unreadFeedback } from './kept-lane.ts';
 import { type FoundStart, isBranch } from './start.ts';
-
-export type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** Ends the run because every issue of the queue has its own lane, or was split into sub-issues. */
 export function endWorkedElsewhere({ issues }: WorkRequest): EndIntake {

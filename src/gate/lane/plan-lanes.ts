@@ -1,7 +1,6 @@
 import { createInitialState } from '../../core/lane/state/state.ts';
 import { type ChosenLanes, chooseLanes, type LaneFiles } from '../../core/parallel/choose-lanes.ts';
-import { findSymbols } from '../../core/parallel/definitions.ts';
-import { type FileHistory, indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
+import { type FileHistory, indexHistory, predictFiles, findSymbols } from '../../core/parallel/predict-files.ts';
 import { findConflictingBranch } from '../../core/refusals/refusal.ts';
 import { blocksOtherHolder } from '../../core/sharing/lease.ts';
 import { parseRecordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';

@@ -7,15 +7,13 @@ import { listExaminedPulls, withLane } from '../../core/snapshot/snapshot.ts';
 import { toIssueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { findPullToUpdate, type Train } from '../../core/train/train.ts';
 import { asError } from '../../errors.ts';
-import type { Intake } from '../../handover/intake.ts';
+import type { Intake, EndIntake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
 import { createOwnRequest, TASKS_PURPOSE, type RunPurpose, type WorkRequest } from '../tasks/sources.ts';
 import type { EndWithoutCall } from './decide.ts';
 import { examineTrain, type ExaminedTrain } from './train.ts';
-
-type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** Maximum number of lanes examined in one run: each takes a few requests. */
 export const MAX_EXAMINED_LANES = 3;

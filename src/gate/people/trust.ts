@@ -14,13 +14,11 @@ import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { chooseNextTask, progressOf } from '../../core/tasks/queue.ts';
-import type { Intake } from '../../handover/intake.ts';
+import type { WorkIntake } from '../../handover/intake.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Meaning } from '../event/intent.ts';
 import { issuesOfQuery } from '../tasks/queued-issues.ts';
-
-type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /** The permissions with which a person's label, command, edit or comment is accepted. */
 const WRITERS: readonly Permission[] = ['admin', 'maintain', 'write'];

@@ -68,8 +68,8 @@ export async function readTasks(
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {
   // Load the parsers only here, because a run without such files does not need them.
-  const [{ fileOfSource, parseTaskFiles, parseTaskFilesAndArchive }, { createUnreadableTasks: unreadableTasks }] =
-    await Promise.all([import('../../core/tasks/files/files.ts'), import('../../core/tasks/files/unreadable.ts')]);
+  const { createUnreadableTasks, fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } =
+    await import('../../core/tasks/files/files.ts');
   const ofBase = parseTaskFiles(base, sources, optionalSections);
   const counting = new Set(
     sources.map((source) => fileOfSource([...Object.keys(base), ...Object.keys(unread)], source)),
@@ -82,7 +82,7 @@ export async function readTasks(
     ...(counting.has(file) ? { hidesTasks: true } : {}),
   }));
   const problems = [...ofUnread, ...ofBase.problems];
-  const unreadable = unreadableTasks(problems, sources);
+  const unreadable = createUnreadableTasks(problems, sources);
   // Nobody asked for tasks in a file that only the agent added, so ignore such a file.
   const texts =
     lane === null

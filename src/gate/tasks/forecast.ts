@@ -6,8 +6,7 @@ import {
   findSimilarTasks,
 } from '../../core/forecast/forecast.ts';
 import { listTaskHistories } from '../../core/history/task-history.ts';
-import { findSymbols } from '../../core/parallel/definitions.ts';
-import { indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
+import { indexHistory, predictFiles, findSymbols } from '../../core/parallel/predict-files.ts';
 import { taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isTaskBegun } from '../../core/tasks/task.ts';

@@ -1,6 +1,10 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { buildDefinitionPattern, type Definitions, parseDefinitions } from '../../core/parallel/definitions.ts';
-import type { FileHistory } from '../../core/parallel/predict-files.ts';
+import {
+  type FileHistory,
+  buildDefinitionPattern,
+  type Definitions,
+  parseDefinitions,
+} from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import type { JudgedPull, RevertCommit } from '../../core/snapshot/stored-pull.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';

@@ -14,13 +14,13 @@ import { tasksOfCommits, readTreeId } from '../objects.ts';
 import { EXPIRED_TOKEN, isExpiredToken } from '../refusal.ts';
 import { readFollowingLinks, readRegular, writeRegular } from '../regular-files.ts';
 import { commitTree, type Identity } from './commit.ts';
-import { refuseIgnoredFiles } from './published-ignored.ts';
 import { findEditedMerges } from './merge/auto-merge.ts';
 import {
   createPrivateRepository,
   createLostObjectsError,
   type OwnRepository,
   type PrivateRepository,
+  refuseIgnoredFiles,
 } from './private-repository.ts';
 import type { RepositorySandbox } from './tree/agent-tree.ts';
 import {

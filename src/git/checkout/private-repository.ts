@@ -7,6 +7,7 @@ import { removeAndUnblock } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readFollowingLinks, writeRegular } from '../regular-files.ts';
 import { copyIndex, readHead, type Workspace } from './workspace.ts';
+import { listFirstNames, toOneLine } from '../../core/text/phrase.ts';
 
 /**
  * Our own git directory over the workspace's files and objects. All content is read through it, so config, hooks,
@@ -234,4 +235,37 @@ async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise
 export function objectSourcesOf(folders: readonly string[]): NodeJS.ProcessEnv {
   const quoted = folders.map((path) => (path.includes(':') ? `"${path.replaceAll(/["\\]/g, '\\$&')}"` : path));
   return folders.length === 0 ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted.join(':') };
+}
+
+/** Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. */
+export async function refuseIgnoredFiles(
+  repository: PrivateRepository,
+  branch: string,
+  commits: readonly [ObjectId, ObjectId],
+): Promise<void> {
+  const { git } = repository;
+  const listed = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A', ...commits];
+  const added = await git.names(listed);
+  const input = added.join('\0');
+  const { exitCode, stdout } = await git.answer(['check-ignore', '--no-index', '-z', '--stdin'], { input });
+  if (exitCode === 1) return;
+  const ignored =
+    exitCode === 0 ? stdout.toString().split('\0').filter(Boolean) : await ignoredOf(repository, added, commits[1]);
+  if (ignored.length === 0) return;
+  const names = toOneLine(listFirstNames(ignored), 300);
+  throw new UserError('infrastructure', `Branch ${branch} has files that git ignores here: ${names}.`);
+}
+
+/** Returns the paths that git ignores. Unlike `check-ignore`, this answers for paths below a link of the work tree. */
+async function ignoredOf(
+  { git, withIndex }: PrivateRepository,
+  paths: readonly string[],
+  commit: ObjectId,
+): Promise<readonly string[]> {
+  return await withIndex('empty', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await git.text(['read-tree', commit], { variables });
+    const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard'], { variables });
+    return ignored.filter((path) => paths.includes(path));
+  });
 }

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, lastLinesOfError, findGitVersionProblem, type Git } from '../git.ts';
-import { extractServerWords } from '../remote/remote-answers.ts';
+import { extractServerWords } from '../remote/ask-remote.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 

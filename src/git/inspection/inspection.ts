@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, inflateRawSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
 import { LEFT_OUT_CLAUSES } from '../../core/review/left-out.ts';
-import { findKeyPatterns } from '../../core/secrets/key-patterns.ts';
+import { findKeyPatterns } from '../../core/text/redact.ts';
 import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
 import type { PathChange, ObjectReader } from '../objects.ts';

@@ -8,7 +8,7 @@ import { emptySnapshot, isSnapshotFile, type Snapshot, unreadableSnapshot } from
 import { isLaneId, type LaneId } from '../../core/tasks/ids.ts';
 import type { Head, PlacedSnapshot, SnapshotPlace, SnapshotSwap, Unavailable, WriteResult } from '../../ports/state.ts';
 import { lastLinesOfError } from '../git.ts';
-import { parseRefs, extractServerWords } from '../remote/remote-answers.ts';
+import { parseRefs, extractServerWords } from '../remote/ask-remote.ts';
 import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } from './ref-network.ts';
 import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
 

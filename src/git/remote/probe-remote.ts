@@ -13,8 +13,8 @@ import {
   pushRefusalOf,
   rejectPush,
   type RemoteOptions,
+  extractServerWords,
 } from './ask-remote.ts';
-import { extractServerWords } from './remote-answers.ts';
 import { signCommits } from './sign.ts';
 
 /**

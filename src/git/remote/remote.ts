@@ -28,10 +28,10 @@ import {
   type RemoteOptions,
   pushBranchFrom,
   hideToken,
+  pushTogether,
 } from './ask-remote.ts';
 import type { pushMerged } from './merge-others.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
-import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
 import { groupPathsByTask, receiveBranch, remakeCommitsWithout, withObjectsStoredIn } from './receive.ts';
 import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';

@@ -3,6 +3,7 @@ import type { ForgeAdapter } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
 import type { Client } from '../client.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
+import type { BranchAnswer } from './pull-request-query.ts';
 
 const PULL = `query ($owner: String!, $repo: String!, $branch: String!) {
   viewer { login }
@@ -26,21 +27,12 @@ const DISARM = `mutation ($input: DisablePullRequestAutoMergeInput!) {
 
 interface PullAnswer {
   readonly viewer: { readonly login: string };
-  readonly repository: {
-    readonly viewerDefaultMergeMethod: string;
-    readonly ref: {
-      readonly associatedPullRequests: {
-        readonly nodes:
-          | readonly ({
-              readonly id: string;
-              readonly isCrossRepository: boolean;
-              readonly headRefOid: string;
-              readonly autoMergeRequest: { readonly enabledBy: { readonly login: string } | null } | null;
-            } | null)[]
-          | null;
-      };
-    } | null;
-  };
+  readonly repository: BranchAnswer<{
+    readonly id: string;
+    readonly isCrossRepository: boolean;
+    readonly headRefOid: string;
+    readonly autoMergeRequest: { readonly enabledBy: { readonly login: string } | null } | null;
+  }>['repository'] & { readonly viewerDefaultMergeMethod: string };
 }
 
 /** Enables auto-merge. GitHub refuses that for a pull request that can be merged at once, so this never merges. */

@@ -18,13 +18,13 @@ import {
   type EarlierChecksAnswer,
   type Nodes,
   keepShownEntries,
+  readStanding,
 } from './pull-request-query.ts';
 import {
   askWithKnownFields,
   convertDecision,
   type LackingFields,
   mergeabilityOf,
-  readStanding,
   type StandingAnswer,
 } from './standing.ts';
 

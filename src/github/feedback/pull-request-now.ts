@@ -20,7 +20,6 @@ import {
   MAX_UNRESOLVED_THREADS,
   type PlainCommentAnswer,
   type PullAnswer,
-  type PullRequestAnswer,
   buildPullRequestQuery,
   type ReviewAnswer,
   buildConversationQuery,
@@ -30,8 +29,10 @@ import {
   type ThreadPage,
   type ThreadsAnswer,
   buildThreadsQuery,
+  readStanding,
+  type BranchAnswer,
 } from './pull-request-query.ts';
-import { askWithKnownFields, type LackingFields, mergeabilityOf, readStanding, convertStanding } from './standing.ts';
+import { askWithKnownFields, type LackingFields, mergeabilityOf, convertStanding } from './standing.ts';
 
 const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
 
@@ -102,7 +103,10 @@ interface ReadPull {
 async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
   return askWithKnownFields(async (lacking) => {
     const { data, refused } = await readAllowedParts(
-      octokit.graphql<PullRequestAnswer>(buildPullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
+      octokit.graphql<BranchAnswer<PullAnswer>>(buildPullRequestQuery(lacking), {
+        ...at,
+        branch: `refs/heads/${branch}`,
+      }),
     );
     const [pull] = keepShownEntries(data.repository.ref?.associatedPullRequests);
     return pull === undefined || pull.isCrossRepository
@@ -118,7 +122,7 @@ async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string):
 async function readInParts(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
   const variables = { ...at, branch: `refs/heads/${branch}` };
   return askWithKnownFields(async (lacking) => {
-    const { repository } = await octokit.graphql<PullRequestAnswer>(buildConversationQuery(lacking), variables);
+    const { repository } = await octokit.graphql<BranchAnswer<PullAnswer>>(buildConversationQuery(lacking), variables);
     const [pull] = keepShownEntries(repository.ref?.associatedPullRequests);
     if (pull === undefined || pull.isCrossRepository) return null;
     const [head, base] = [await checksPart('head'), await checksPart('base')];

@@ -1,6 +1,14 @@
-import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
-import type { ThreadNow } from '../../core/feedback/pull-request-now.ts';
-import { buildStandingFields, removeUnknownFields, type LackingFields, type StandingAnswer } from './standing.ts';
+import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName } from '../client.ts';
+import type { PullRequestNow, ReviewState, ThreadNow } from '../../core/feedback/pull-request-now.ts';
+import {
+  askWithKnownFields,
+  buildStandingFields,
+  mergeabilityOf,
+  convertStanding,
+  removeUnknownFields,
+  type LackingFields,
+  type StandingAnswer,
+} from './standing.ts';
 
 /** Maximum number of unresolved threads, and of threads per page. */
 export const MAX_UNRESOLVED_THREADS = 100;
@@ -144,16 +152,13 @@ export function selectCommitsBefore({ parents }: Pick<EarlierCommit, 'parents'>)
   return keepShownEntries(parents).flatMap((parent) => [...selectCommitsBefore(parent), parent]);
 }
 
-export interface PullRequestAnswer {
-  readonly repository: { readonly ref: { readonly associatedPullRequests: Nodes<PullAnswer> } | null };
+/** The answer to a query about the pull request of a branch, with the requested fields. */
+export interface BranchAnswer<Fields> {
+  readonly repository: { readonly ref: { readonly associatedPullRequests: Nodes<Fields> } | null };
 }
 
 /** The answer to `buildChecksQuery`. */
-export interface ChecksAnswer {
-  readonly repository: {
-    readonly ref: { readonly associatedPullRequests: Nodes<Partial<Pick<PullAnswer, 'baseRef' | 'commits'>>> } | null;
-  };
-}
+export type ChecksAnswer = BranchAnswer<Partial<Pick<PullAnswer, 'baseRef' | 'commits'>>>;
 
 export interface ThreadsAnswer {
   readonly repository: { readonly pullRequest: { readonly reviewThreads: ThreadPage } };
@@ -283,4 +288,26 @@ export interface StatusAnswer {
 /** Returns the entries that GitHub could show. */
 export function keepShownEntries<T>(list: Nodes<T> | null | undefined): readonly T[] {
   return (list?.nodes ?? []).filter((node) => node !== null);
+}
+
+/**
+ * Reads people's decisions on the open pull request of a branch, and its mergeability; returns null if there is no such
+ * pull request. Sends one request, or two to a server that does not know all fields.
+ */
+export async function readStanding(
+  octokit: Octokit,
+  at: RepositoryName,
+  branch: string,
+): Promise<(ReviewState & Pick<PullRequestNow, 'mergeable'>) | null> {
+  const queryFor = (lacking: LackingFields): string =>
+    `${ofPullRequest(`isCrossRepository mergeable ${buildStandingFields(lacking)}`)}\n${ACCOUNT_FRAGMENT}`;
+  const { repository } = await askWithKnownFields((lacking) =>
+    octokit.graphql<BranchAnswer<StandingAnswer & Pick<PullAnswer, 'isCrossRepository' | 'mergeable'>>>(
+      removeUnknownFields(queryFor(lacking), lacking),
+      { ...at, branch: `refs/heads/${branch}` },
+    ),
+  );
+  const [pull] = keepShownEntries(repository.ref?.associatedPullRequests);
+  if (pull === undefined || pull.isCrossRepository) return null;
+  return { ...convertStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
 }

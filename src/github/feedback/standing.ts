@@ -1,5 +1,5 @@
 import type { PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
-import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName, toAccount } from '../client.ts';
+import { type Actor, toAccount } from '../client.ts';
 import { graphqlAnswerOf, findUnknownName } from '../graphql/errors.ts';
 
 /**
@@ -97,49 +97,6 @@ export async function askWithKnownFields<T>(ask: (lacking: LackingFields) => Pro
     if (unknown.length === 0 || !unknown.every(isKnownHow)) throw error;
     return ask(new Set(unknown));
   }
-}
-
-const headQuery = (lacking: LackingFields) => `query ($owner: String!, $repo: String!, $branch: String!) {
-  repository(owner: $owner, name: $repo) {
-    ref(qualifiedName: $branch) {
-      associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
-        nodes { isCrossRepository mergeable ${buildStandingFields(lacking)} }
-      }
-    }
-  }
-}
-${ACCOUNT_FRAGMENT}`;
-
-interface HeadAnswer {
-  readonly repository: {
-    readonly ref: {
-      readonly associatedPullRequests: {
-        readonly nodes:
-          | readonly ((StandingAnswer & { readonly isCrossRepository: boolean; readonly mergeable: string }) | null)[]
-          | null;
-      };
-    } | null;
-  };
-}
-
-/**
- * Reads people's decisions on the open pull request of a branch, and its mergeability; returns null if there is no such
- * pull request. Sends one request, or two to a server that does not know all fields.
- */
-export async function readStanding(
-  octokit: Octokit,
-  at: RepositoryName,
-  branch: string,
-): Promise<(ReviewState & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
-  const { repository } = await askWithKnownFields((lacking) =>
-    octokit.graphql<HeadAnswer>(removeUnknownFields(headQuery(lacking), lacking), {
-      ...at,
-      branch: `refs/heads/${branch}`,
-    }),
-  );
-  const pull = repository.ref?.associatedPullRequests.nodes?.[0] ?? null;
-  if (pull === null || pull.isCrossRepository) return null;
-  return { ...convertStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
 }
 
 /** Converts GitHub's word for the mergeability of a pull request. */

@@ -16,8 +16,13 @@ import { createPlannedRecord, writeSandboxCopy } from '../namespaces/record.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
 import { SYSTEM_PATH, IsolationUnavailable } from '../namespaces/root.ts';
 import { createLaunchFiles, quoteForShell } from '../namespaces/launch.ts';
-import { endAgentSandbox, SANDBOX_TAG } from './end.ts';
-import { removeClosedFolder, removeRootlessSandbox, writeRootlessRecord } from './remove.ts';
+import {
+  removeClosedFolder,
+  removeRootlessSandbox,
+  writeRootlessRecord,
+  endAgentSandbox,
+  SANDBOX_TAG,
+} from './remove.ts';
 import {
   FILTER_PROGRAM,
   type RootlessFolders,

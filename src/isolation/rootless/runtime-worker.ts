@@ -14,7 +14,7 @@ import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
 import { SYSTEM_PATH, IsolationUnavailable } from '../namespaces/root.ts';
 import { sealOfPrograms } from '../namespaces/seal.ts';
 import { quoteForShell } from '../namespaces/launch.ts';
-import { WORKER_TAG } from './end.ts';
+import { WORKER_TAG } from './remove.ts';
 
 /** The folders of a sandbox made without root. */
 export interface RootlessFolders extends AgentSandboxFolders {

@@ -13,7 +13,7 @@ import { listFirstNames, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/intake.ts';
-import { judgeUnverifiedHead } from '../../handover/unverified-head.ts';
+import { judgeUnverifiedHead } from '../../handover/clear-head.ts';
 import type { RefusedPath, Repository } from '../../ports/repository.ts';
 import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';

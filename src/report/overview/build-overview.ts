@@ -1,11 +1,10 @@
-import type { LedgerDay } from '../../core/lane/ledger.ts';
+import { type LedgerDay, addLedgers, sumLedgerDays } from '../../core/lane/ledger.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import type { JudgedLane } from '../../core/snapshot/judged.ts';
 import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
-import { addLedgers, sumLedgerDays } from '../../core/sharing/spend.ts';
 import { isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isTaskBegun, isFinished, computeShownProgress, type TaskState } from '../../core/tasks/task.ts';

@@ -12,7 +12,7 @@ import {
   shortenStores,
   selectWorkedReport,
 } from '../facts.ts';
-import { renderApiUsage, formatCount, formatDuration, formatTokens } from '../format.ts';
+import { renderApiUsage, formatCount, formatDuration, formatTokens, renderProgressBar } from '../format.ts';
 import { renderProse } from '../markdown.ts';
 import { suggestNextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
@@ -21,7 +21,6 @@ import { describeLaneStatus } from '../sentences/lane-status.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { describeSetUp } from '../sentences/set-up.ts';
 import { renderCostNoun, listIterationCost } from '../sentences/spend.ts';
-import { renderProgressBar } from './progress-bar.ts';
 
 /** A text about one iteration. */
 interface OfIteration {

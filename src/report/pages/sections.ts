@@ -33,8 +33,7 @@ import {
 } from '../facts.ts';
 import { renderRunCost } from '../sentences/spend.ts';
 import { describeObstacles } from '../sentences/waiting.ts';
-import { formatLeftOutReason } from '../../core/review/left-out.ts';
-import { groupLeftOut } from '../../core/review/left-out-groups.ts';
+import { formatLeftOutReason, groupLeftOut } from '../../core/review/left-out.ts';
 import type { FilesToLookAt } from '../../core/review/look-at.ts';
 import { capLines, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
 import { describeGroupedIterations, parseOverruled } from './progress.ts';

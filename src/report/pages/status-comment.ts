@@ -12,9 +12,14 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { capitalizeFirst, joinNames, toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { CommandAnswer } from '../../handover/intake.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
-import { quoteAgentFailure } from '../agent-failures.ts';
-import { listDoneTasks, listIterationsOn, selectReportSetting, listSettingWarnings } from '../facts.ts';
-import { formatCount, formatCost, formatDuration } from '../format.ts';
+import {
+  listDoneTasks,
+  listIterationsOn,
+  selectReportSetting,
+  listSettingWarnings,
+  quoteAgentFailure,
+} from '../facts.ts';
+import { formatCount, formatCost, formatDuration, renderTasksBar } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderTaskLink, renderText } from '../markdown.ts';
 import { type NextStep, renderSteps, createNextStep } from '../next/step.ts';
 import { renderAdvice, describeForecast } from '../forecast.ts';
@@ -26,7 +31,6 @@ import { renderStuckTask } from '../sentences/stuck.ts';
 import { renderCostInList, renderCostNoun, listIterationCost } from '../sentences/spend.ts';
 import { renderTrainSection } from '../sentences/train.ts';
 import { renderFeedbackLine } from './feedback-section.ts';
-import { renderTasksBar } from './progress-bar.ts';
 import { describeIterationResult } from './progress.ts';
 import {
   describeVerifications,

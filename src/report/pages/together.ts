@@ -1,12 +1,11 @@
 import { outcomeKindsByTrouble, type OutcomeKind } from '../../core/outcome.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
-import { capLines, capitalizeFirst } from '../../core/text/phrase.ts';
-import type { EndOfLane, ParallelEnd } from '../../handover/together.ts';
+import { capLines, capitalizeFirst, listFirstNames } from '../../core/text/phrase.ts';
+import type { EndOfLane, ParallelEnd } from '../../handover/report.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCode, renderLink, renderTable, renderText } from '../markdown.ts';
-import { isInTrouble, suggestTogether } from '../next/for-together.ts';
-import { renderSteps } from '../next/step.ts';
+import { renderSteps, createNextStep, type NextStep } from '../next/step.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { renderTrainSection } from '../sentences/train.ts';
 import { renderStateGlyph } from './sections.ts';
@@ -140,4 +139,46 @@ function taskNames({ run }: EndOfLane): string {
 function pullRequestOf({ run }: EndOfLane, { repositoryUrl }: ParallelEnd): string {
   const number = run?.pullRequest ?? null;
   return number === null ? '' : renderLink(`#${String(number)}`, `${repositoryUrl}/pull/${String(number)}`);
+}
+
+/** The kinds of outcomes that need a person. */
+const TROUBLE: readonly string[] = ['failed', 'halted', 'blocked'];
+
+/** The kinds of outcomes after which the next run continues by itself. */
+const UNFINISHED: readonly string[] = ['limit', 'parked', 'cancelled'];
+
+/** Returns true if a branch needs a person, or its jobs published nothing. */
+function isInTrouble({ run }: EndOfLane): boolean {
+  return run === null || TROUBLE.includes(run.outcome.kind);
+}
+
+/** Returns what a person can do after a run of several branches: those that need them first, then what is ready. */
+export function suggestTogether({ lanes, train }: ParallelEnd): readonly NextStep[] {
+  const order = train?.pulls.map(({ number }) => number) ?? [];
+  const pullsOf = (some: readonly EndOfLane[]): readonly string[] =>
+    some
+      .flatMap(({ run }) => run?.pullRequest ?? [])
+      .toSorted((one, other) => order.indexOf(one) - order.indexOf(other) || one - other)
+      .map((number) => `#${String(number)}`);
+  const troubled = lanes.filter(isInTrouble);
+  const asking = pullsOf(troubled);
+  const silent = troubled.filter(({ run }) => (run?.pullRequest ?? null) === null);
+  const ready = pullsOf(lanes.filter(({ run }) => run?.outcome.kind === 'complete'));
+  const isContinued = lanes.some(({ run }) => run === null || UNFINISHED.includes(run.outcome.kind));
+  const steps = [
+    ...(asking.length === 0
+      ? []
+      : [createNextStep('look', `what ${listFirstNames(asking)} ${asking.length === 1 ? 'asks' : 'ask'} of you`)]),
+    ...(silent.length === 0
+      ? []
+      : [
+          createNextStep(
+            'look',
+            `the logs of the jobs for ${listFirstNames(silent.map(({ lane }) => nameOfLane(lane)))}`,
+          ),
+        ]),
+    ...(ready.length === 0 ? [] : [createNextStep('review', `and merge ${ready.join(', then ')}`)]),
+    ...(isContinued ? [createNextStep('wait', 'the next run continues what is unfinished')] : []),
+  ];
+  return steps.length === 0 ? [createNextStep('nothing', ' to do')] : steps;
 }

@@ -1,9 +1,8 @@
 import type { Verification } from '../../core/evidence.ts';
 import { isQuestionDenial, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { listFirstNames, toOneLine } from '../../core/text/phrase.ts';
-import { formatLeftOutGroup, groupLeftOut } from '../../core/review/left-out-groups.ts';
+import { formatLeftOutGroup, groupLeftOut } from '../../core/review/left-out.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
-import { warnOfFailedCalls } from '../agent-failures.ts';
 import {
   listIterations,
   selectLaneReport,
@@ -11,6 +10,7 @@ import {
   listPassedCommands,
   selectReportSetting,
   selectWorkedReport,
+  warnOfFailedCalls,
 } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { renderCode } from '../markdown.ts';

@@ -1,4 +1,4 @@
-import { quoteFailure } from '../agent-failures.ts';
+import { quoteFailure } from '../facts.ts';
 import { AGENT_NAMES, AGENTS } from '../../core/agent-names.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import type { Circuit } from '../../core/lane/circuit.ts';

@@ -5,7 +5,6 @@ import { isListedTask, nameOfTask } from '../../core/tasks/task.ts';
 import { cutText, capLines, listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { describeLastFailure } from '../agent-failures.ts';
 import {
   listAllTasks,
   listDoneTasks,
@@ -19,6 +18,7 @@ import {
   listLaneTasks,
   listSettingWarnings,
   selectWorkedReport,
+  describeLastFailure,
 } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { describeAnsweredRun } from './ends/outcome-name.ts';

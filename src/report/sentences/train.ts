@@ -1,6 +1,12 @@
 import { listFirstNames } from '../../core/text/phrase.ts';
-import { pullsAheadOf, type MergeObstacle, findNextPull, type Train, type TrainPull } from '../../core/train/train.ts';
-import type { AutoMerge } from '../../core/train/auto-merge.ts';
+import {
+  pullsAheadOf,
+  type MergeObstacle,
+  findNextPull,
+  type Train,
+  type TrainPull,
+  type AutoMerge,
+} from '../../core/train/train.ts';
 import { renderCode, renderProse } from '../markdown.ts';
 
 const BEGIN = '<!-- ralph:merge-order -->';

@@ -7,10 +7,10 @@ import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { describePushFailure } from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
 import { serializeLaneState, selectStateToBuildOn, type Work } from '../../handover/intake.ts';
-import { buildKilledDocument } from '../../loop/pushing.ts';
+import { buildKilledDocument, unreachableBy } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
@@ -59,7 +59,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 
   async function push({ head }: Work): Promise<PushResult> {
     if (head === since) return { kind: 'pushed' };
-    const pushed = await remote.pushOn({ branch, commit: head, since, at: there }).catch(asUnreachable);
+    const pushed = await remote.pushOn({ branch, commit: head, since, at: there }).catch(unreachableBy);
     if (pushed.kind !== 'pushed') return pushed;
     there = head;
     since = head;
@@ -127,7 +127,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     const beside = `${branch}-${work.head.slice(0, 7)}`;
     const kept = await remote
       .pushOn({ branch: beside, commit: work.head, since: begun.base, at: null })
-      .catch(asUnreachable);
+      .catch(unreachableBy);
     const where = kept.kind === 'pushed' ? ` They are on ${beside} instead.` : '';
     const message = `The newest commits of this run are not on ${branch}: ${completeSentence(why)}${where}`;
     return { kind: 'failed', reason: 'infrastructure', message };
@@ -144,8 +144,4 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 
 function refused(branch: string, why: string): UserError {
   return new UserError('infrastructure', `${branch} does not accept the commits of this run. ${completeSentence(why)}`);
-}
-
-function asUnreachable(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
-  return { kind: 'unreachable', why: textOf(error) };
 }

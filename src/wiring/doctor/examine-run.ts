@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { AGENTS } from '../../core/agent-names.ts';
 import { readCheckoutFile } from '../../cli/command.ts';
 import {
@@ -17,15 +16,15 @@ import { buildVerificationSubject, isVerificationOf } from '../../core/lane/veri
 import { completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
-import type { KnownLane } from '../../ports/examiner.ts';
+import type { KnownLane } from '../../gate/deps.ts';
 import { NO_NEEDS, type Examination } from '../../run/deps.ts';
 import { findCacheObstacle } from '../../state/cache-environment.ts';
-import { listUnpricedModels } from '../agents/prices.ts';
 import type { World } from '../world.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
 import { actionRules, tryPipeline } from './try-pipeline.ts';
-import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
+import { baseTrialOf, tryApiKey, VERIFY_MS, listUnpricedModels } from './trials.ts';
 import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
+import { hashText } from '../../run/packed-journal.ts';
 
 /** The reason why the gate's job cannot check the agent. */
 const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
@@ -173,7 +172,7 @@ async function tryBase(
     const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
     if (
       baseVerification !== null &&
-      isVerificationOf(baseVerification, buildVerificationSubject(config.verify, { commit: base, sha256 }))
+      isVerificationOf(baseVerification, buildVerificationSubject(config.verify, { commit: base, sha256: hashText }))
     )
       return {
         kind: 'remembered',
@@ -188,8 +187,4 @@ async function tryBase(
   } catch (error) {
     return { kind: 'impossible', why: completeSentence(textOf(error)) };
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,12 +1,15 @@
 import { loadableAgents } from '../../agents/all.ts';
 import type { AgentCli } from '../../agents/cli/cli.ts';
-import type { AgentName } from '../../core/agent-names.ts';
+import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import type { BaseTrial, KeyTrial } from '../../core/doctor/facts.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
 import type { Verification } from '../../core/evidence.ts';
+import { priceOfClaude } from '../../agents/claude/messages/prices.ts';
+import type { ConfiguredAgent } from '../../config/config.ts';
+import { findModelPrice, type Prices } from '../../core/spending/prices.ts';
 
 /** The time limit for a trial of the verify commands. */
 export const VERIFY_MS = 15 * MINUTE_MS;
@@ -36,4 +39,22 @@ export async function tryApiKey(
   log(`${which} is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`);
   const send = await fetchFor(url);
   return withNamedWait('the provider of the model', () => keyTrial.tryAt(key, { url, timeoutMs: KEY_MS, send }));
+}
+
+/**
+ * Returns the user's models without a known price. GitHub's own service and a user's program choose models by
+ * themselves.
+ */
+export function listUnpricedModels(
+  order: readonly Pick<ConfiguredAgent, 'name' | 'model'>[],
+  prices: Prices,
+): readonly string[] {
+  return order.flatMap(({ name, model }) =>
+    model === null ||
+    !AGENTS[name].isCounted ||
+    priceOfClaude(model, prices) !== null ||
+    findModelPrice(prices, model) !== null
+      ? []
+      : [model],
+  );
 }

@@ -18,7 +18,7 @@ import { EVENTS } from '../../gate/event/event-table.ts';
 import { findPipeline, findStepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
-import { listUnpricedModels } from '../agents/prices.ts';
+import { listUnpricedModels } from './trials.ts';
 import { ALL_PROVIDERS, describeAmbiguousLogins, findProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
 
 /** The rules of this version of the action. */

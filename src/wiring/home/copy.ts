@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
-import { copyLimits, formatCopyLimits } from '../../core/local/ignored-copies.ts';
 import { listFirstNames } from '../../core/text/phrase.ts';
-import { copyIgnoredIntoClone } from '../../git/home/ignored-files.ts';
+import { copyIgnoredIntoClone, copyLimits, formatCopyLimits } from '../../git/home/ignored-files.ts';
 import { cloneForRun } from '../../git/home/clone-for-run.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';

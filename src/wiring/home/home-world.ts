@@ -1,17 +1,20 @@
 import { fileURLToPath } from 'node:url';
+import type { WriteStream } from 'node:tty';
 import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import type { Config, RunContext } from '../../config/config.ts';
-import type { Log } from '../../ports/machine.ts';
+import type { Log, Clock } from '../../ports/machine.ts';
 import type { Seal, StateStore } from '../../ports/state.ts';
 import { createDirectoryConversations } from '../../home/directory-conversations.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { realPace } from '../state.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
-import { createPersonClock } from './person-clock.ts';
 import { locateStateFolder } from './checkout-state.ts';
-import type { Secrets, World } from '../world.ts';
+import { type Secrets, type World, systemClock } from '../world.ts';
 import { ALL_PROVIDERS, findProblemsByAgent } from '../agents/providers.ts';
 import { loadSealingKey, type RunFolders } from './place.ts';
+import { formatInstant } from '../../core/countdown.ts';
+import { createCountdownLine, type CountdownLine } from '../../home/status-files.ts';
+import { formatDuration } from '../../report/format.ts';
 
 const personClock = createPersonClock(Date.now, () => performance.now());
 
@@ -102,4 +105,40 @@ export async function openHomeStore(files: GenerationFiles, top: string): Promis
 /** Creates the seal with the person's own key, so that other readers of the checkout cannot read the transcripts. */
 export function openHomeSeal(place: RunFolders, top: string): Seal {
   return createSeal({ credential: loadSealingKey(place), repository: top });
+}
+
+/**
+ * Minimum difference in ms that means the machine slept, during which the steady clock stops; smaller ones are
+ * corrections of the wall clock.
+ */
+const SLEPT_MS = 10_000;
+
+/**
+ * Creates the clock of a run on a person's machine, which may sleep while the run waits: time passes during sleep as
+ * well. Like the clock of a job, it never goes back, even if the machine's own does. `wall` and `steady` return ms.
+ */
+export function createPersonClock(wall: () => number, steady: () => number): Clock {
+  let base = wall() - steady();
+  return {
+    now: () => {
+      const ahead = wall() - (base + steady());
+      if (ahead > SLEPT_MS) base += ahead;
+      return Math.round(base + steady());
+    },
+  };
+}
+
+/** Creates the line that counts down a wait; returns null if the output is not a terminal that can redraw a line. */
+export function createCountdown(
+  terminal: Pick<WriteStream, 'isTTY' | 'columns'>,
+  { TERM, CI }: NodeJS.ProcessEnv,
+  write: (text: string) => void,
+): CountdownLine | null {
+  if (!terminal.isTTY || TERM === 'dumb' || (CI ?? '') !== '') return null;
+  return createCountdownLine({
+    write,
+    columns: () => (terminal.columns > 0 ? terminal.columns : 80),
+    words: (until) =>
+      `${formatDuration(Math.max(1, until - systemClock.now()))} left, waiting until ${formatInstant(until)}`,
+  });
 }

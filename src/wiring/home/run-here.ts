@@ -3,8 +3,14 @@ import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readCheckoutFile, type Terminal, UsageError } from '../../cli/command.ts';
-import type { AskedRun, EndedLane, LocalRunResult, RunHere } from '../../cli/run/run.ts';
-import { combineLanes, renderLanes } from '../../cli/run/side-by-side.ts';
+import {
+  type AskedRun,
+  type EndedLane,
+  type LocalRunResult,
+  type RunHere,
+  combineLanes,
+  renderLanes,
+} from '../../cli/run/run.ts';
 import type { Config } from '../../config/config.ts';
 import { toRootPath } from '../../core/folder.ts';
 import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
@@ -40,22 +46,19 @@ import { takeWork, type TakenWork } from '../../processes/same-program.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { endAgent } from '../agent.ts';
-import { type LaneOfRun, workInProcesses } from './processes/beside.ts';
+import { type LaneOfRun, workInProcesses, cleanUpAfter } from './processes/beside.ts';
 import { createCheckoutFiles } from './checkout-state.ts';
-import { completeHomeSettings, describePassedOver } from './completed-settings.ts';
-import { cleanUpAfter } from './processes/killed-run.ts';
 import { hasCollector, collectSecrets, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
 import { hasColours } from '../../cli/terminal-text.ts';
-import { createCountdown } from './countdown.ts';
 import { connectHomeForge, createAbsentForge } from './forge.ts';
-import { createHomeWorld, openHomeStore, type HomeSetting } from './home-world.ts';
+import { createHomeWorld, openHomeStore, type HomeSetting, createCountdown } from './home-world.ts';
 import { findHomeLogin } from './login.ts';
 import { folderOfLanes, placeOfHome, locateLaneFolders, runFolderOf } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
-import { readWorkflowInputs, type WorkflowInputs } from './settings.ts';
+import { readWorkflowInputs, type WorkflowInputs, completeHomeSettings, describePassedOver } from './settings.ts';
 import { findIgnoredFiles, describeUncommitted } from './uncommitted.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { readCheckoutFile } from '../../cli/command.ts';
 import { warnOfJobCaches } from '../../core/doctor/cache-findings.ts';
 import { parseWorkflow } from '../../core/doctor/workflow.ts';
-import { parseYaml } from '../../yaml/parse.ts';
+import { parseYaml } from '../../yaml/located.ts';
 import type { World } from '../world.ts';
 
 /**
  * Warns of steps that may store something of the agent in a cache, as this job's workflow in the checkout says. Returns
- * the warning, or null if there are none.
+ * the warning, or null if none.
  */
 export async function warnOfCacheSteps(
   { environment, context, log }: Pick<World, 'environment' | 'context' | 'log'>,

@@ -13,7 +13,6 @@ import {
   nameOfTarget,
   withHosts,
 } from '../../core/isolation/hosts.ts';
-import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import {
   type FailedLevel,
   type IsolationFacts,
@@ -23,6 +22,7 @@ import {
   NO_SERVICES,
   decideIsolationLevel,
 } from '../../core/isolation/probe.ts';
+import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { describeWritableFolders } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
 import { describeRemains } from '../../core/isolation/sandbox-record.ts';

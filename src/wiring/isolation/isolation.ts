@@ -1,9 +1,11 @@
 import type { Server } from 'node:http';
+import { dirname, join } from 'node:path';
 import type { IsolationFacts } from '../../core/isolation/probe.ts';
 import type { AgentName } from '../../core/agent-names.ts';
 import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
+import type { World } from '../world.ts';
 
 /** The isolation of the programs that run the lane's code. */
 export interface Isolation {
@@ -60,3 +62,14 @@ export function createNoIsolation(about: IsolationRemarks): Isolation {
     close: () => Promise.resolve(null),
   };
 }
+
+/**
+ * Returns folders in which sandboxes may be created, the usual one first. If that is not possible on disk, they are
+ * next to the runner's checkouts.
+ */
+export function listSandboxFolders({ RUNNER_TEMP }: World['environment']): readonly [string, ...string[]] {
+  return ['/var/tmp', ...(RUNNER_TEMP === undefined ? [] : [join(dirname(RUNNER_TEMP), '_ralph')])];
+}
+
+/** The folder in which user ids are reserved. A restart empties it. */
+export const RESERVATIONS = '/run';

@@ -13,7 +13,7 @@ import {
 import { readText, listToolFolders } from '../../isolation/namespaces/namespaces.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
 import { RUNTIME_VERSION } from '../../isolation/rootless/install.ts';
-import { RESERVATIONS, listSandboxFolders } from './sandbox-folders.ts';
+import { RESERVATIONS, listSandboxFolders } from './isolation.ts';
 import type { World } from '../world.ts';
 import { resolveLinks } from '../../files/plain-file.ts';
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { answerSettings, type GivenTexts, selectOwnTexts, listSettingsPaths } from '../../config/settings/run-texts.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import type { Folder } from '../../core/folder.ts';
@@ -6,8 +7,13 @@ import { isExpression, type RalphStep } from '../../core/doctor/workflow.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { readBaseTexts, type BaseTexts } from '../../git/checkout/texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
-import { findLastRun } from '../home/last-run.ts';
 import { readSettingsInput } from './run-settings.ts';
+import type { LastRun } from '../../cli/monitor/terminal-world.ts';
+import { readLastRun } from '../../home/own-folder.ts';
+import { createGenerationFiles } from '../../state/generation-files.ts';
+import { hasGit } from '../../git/git.ts';
+import { findCheckout } from '../../git/home/person-checkout.ts';
+import { readWorkflowFiles } from '../doctor/workflow-files.ts';
 
 /**
  * Returns the settings of runs of a person's checkout: those of its workflows or, if none uses the action, those of
@@ -94,4 +100,17 @@ async function settingsTexts(place: {
   const paths = listSettingsPaths(within);
   const base = await readBaseTexts({ folder, paths, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env });
   return base.kind === 'unknown' ? null : base.read;
+}
+
+/** Returns the last `ralph run` of the checkout with this top folder, or null if none. */
+export function findLastRun(top: string): Promise<LastRun | null> {
+  return readLastRun(createGenerationFiles({ folder: join(top, '.ralph', 'state'), now: () => Date.now() }));
+}
+
+/** Returns the settings of runs whose tasks are in a folder, inside or outside of a checkout. */
+export async function settingsOfFolder(folder: string, env: NodeJS.ProcessEnv): Promise<ReportedSettings> {
+  // Only committed settings are used, so none are read without git.
+  if (!hasGit(env)) return { workflow: 'ralph run', settings: [], problems: [] };
+  const { top, within } = await findCheckout(folder, env).catch(() => ({ top: folder, within: '' }));
+  return readSettingsWithin(within, await readWorkflowFiles(top), { folder: top, env });
 }

@@ -9,11 +9,12 @@ import {
   mergeConfigTexts,
   mergeFoundTexts,
 } from '../../config/settings/run-texts.ts';
-import { ORGANISATION_FILE, parseOrganisationSettings } from '../../config/settings/organisation-settings.ts';
 import {
   NO_SETTINGS_MAPPING,
   type SettingsMapping,
   parseSettingsMapping,
+  ORGANISATION_FILE,
+  parseOrganisationSettings,
 } from '../../config/settings/settings-input.ts';
 import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
 import { getDefault } from '../../config/setting-table.ts';
@@ -22,7 +23,7 @@ import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/texts.ts';
 import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
 import { openHandoff } from '../handoff.ts';
-import { formatUserAgent } from '../../runner/user-agent.ts';
+import { formatUserAgent } from '../../runner/run-context.ts';
 import type { World } from '../world.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -59,7 +60,7 @@ export async function readSettledTexts(texts: Texts, recorded: readonly FoundSet
 export async function readSettingsInput(inputs: Texts): Promise<GivenTexts> {
   const { settings = '' } = inputs;
   if (settings.trim() === '') return { inputs, named: NO_SETTINGS_MAPPING };
-  const { parseYamlTexts } = await import('../../yaml/parse.ts');
+  const { parseYamlTexts } = await import('../../yaml/located.ts');
   return { inputs, named: parseSettingsMapping(settings, parseYamlTexts) };
 }
 
@@ -95,7 +96,7 @@ async function readOrganisation(
   if (repository === null) return NO_SETTINGS_MAPPING;
   const [{ readRepositoryFile }, { parseYamlTexts }] = await Promise.all([
     import('../../github/repository-file.ts'),
-    import('../../yaml/parse.ts'),
+    import('../../yaml/located.ts'),
   ]);
   const file = await readRepositoryFile(
     {

@@ -7,9 +7,8 @@ import { git } from '../../../testbed/git.ts';
 import { isGood, tryRepository } from '../../../testbed/own-repository/try.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import type { SetupReport } from '../../../src/cli/setup/setup-schema.ts';
-import { findInstallSource } from '../../../src/wiring/own-package.ts';
 import { openSandbox } from '../../../src/wiring/sandbox.ts';
-import { openSetup } from '../../../src/wiring/setup.ts';
+import { openSetup, findInstallSource } from '../../../src/wiring/setup.ts';
 
 const WORKFLOW = '.github/workflows/ralph.yml';
 const PACKAGE = new URL('../../../', import.meta.url);

@@ -46,7 +46,7 @@ const MAIN = `
   setInterval(() => undefined, 1000);
 `;
 
-const REMOVE_DEAD = JSON.stringify(new URL('../../../src/wiring/isolation/remove-dead.ts', import.meta.url).href);
+const REMOVE_DEAD = JSON.stringify(new URL('../../../src/wiring/isolation/isolated.ts', import.meta.url).href);
 /** Leaves the record of a dead run in a folder, does what main does first, and prints whether the folder is still there. */
 const LATER_MAIN = `
   const { existsSync, mkdirSync, writeFileSync } = await import('node:fs');

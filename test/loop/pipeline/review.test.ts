@@ -97,9 +97,7 @@ describe('findings', () => {
   test('hold nothing by default: the task is done, and the pull request lists them', async () => {
     const run = await runOnce(projectWith([finding('low', 'high')]));
     expect(run.end).toBe('complete (plan_complete)');
-    expect(pageOf(run)).toContain(
-      '<summary>Step <code>review</code> (Codex) on #1: 2 findings</summary>',
-    );
+    expect(pageOf(run)).toContain('<summary>Step <code>review</code> (Codex) on #1: 2 findings</summary>');
     expect(pageOf(run)).toMatch(/- \*\*high\*\* `src\/a\.ts:2`: Flaw 1\.\n- \*\*low\*\* `src\/a\.ts:1`: Flaw 0\./);
   });
 

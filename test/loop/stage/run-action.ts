@@ -37,7 +37,7 @@ import type { Issue } from '../../../src/ports/forge.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { StateCopy } from '../../../src/ports/state.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
-import type { RunReport, SavedReport } from '../../../src/handover/report.ts';
+import type { RunReport, SavedReport, ParallelEnd } from '../../../src/handover/report.ts';
 import { listSettingWarnings } from '../../../src/report/facts.ts';
 import type { Machine as MachineOfRun, ActionDeps, RunDeps, RunEnd } from '../../../src/run/deps.ts';
 import { runAtHome } from '../../../src/run/home/at-home.ts';
@@ -62,7 +62,6 @@ import {
 import { createKept, forget } from './in-memory-state.ts';
 import { placedFiles } from './placed.ts';
 import { handedFilesOf, type Project } from './project.ts';
-import type { ParallelEnd } from '../../../src/handover/together.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';

@@ -4,7 +4,6 @@ import '../../../src/core/people/comments.ts';
 import '../../../src/core/tasks/files/files.ts';
 import '../../../src/core/tasks/files/prd-archive.ts';
 import '../../../src/core/tasks/files/prd.ts';
-import '../../../src/core/tasks/files/unreadable.ts';
 import '../../../src/core/tasks/preparation.ts';
 import '../../../src/core/tasks/text-dependencies.ts';
 import '../../../src/core/text/clean.ts';

@@ -59,7 +59,7 @@ test('a key of several agents has one description', () => {
 /** Files about something that one agent alone has, or about stored data. */
 const MAY_NAME_CLAUDE = new Set([
   // Prices of its models are known.
-  'wiring/agents/prices.ts',
+  'wiring/doctor/trials.ts',
   // Its login on a person's machine.
   'cli/run/run.ts',
   // It alone turns documents into tasks.

@@ -8,7 +8,7 @@ import { findUncommittedIn } from '../../../src/git/home/committed.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { openReader } from '../../../src/wiring/agents/output-reader.ts';
-import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
+import { settingsOfFolder } from '../../../src/wiring/settings/effective-settings.ts';
 import { createImportCommand, type ImportWorld } from '../../../src/cli/tasks/import.ts';
 import { createDoctorCommand, type ExamineCheckout } from '../../../src/cli/doctor/doctor.ts';
 import type { LookAtGitHub, ReadEffectiveSettings } from '../../../src/cli/arguments.ts';

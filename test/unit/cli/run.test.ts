@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError, type Terminal } from '../../../src/cli/command.ts';
-import { type AskedRun, createRunCommand, type EndedLane, runSchema } from '../../../src/cli/run/run.ts';
-import { combineLanes, renderLanes } from '../../../src/cli/run/side-by-side.ts';
+import {
+  type AskedRun,
+  createRunCommand,
+  type EndedLane,
+  runSchema,
+  combineLanes,
+  renderLanes,
+} from '../../../src/cli/run/run.ts';
 import { outcomeKinds, outcomeKindsByTrouble } from '../../../src/core/outcome.ts';
 import { publishedSchema } from '../../published-schema.ts';
 

@@ -65,7 +65,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       seconds('state/cache-store', 'saveTimeoutMs'),
     ],
     ['# s per request, # retries', seconds('github/client', 'requestMs'), of('github/client', 'retries')],
-    ['| cancelling | # s', of('runner/cancellation', /within (\d+) s of that signal/)],
+    ['| cancelling | # s', of('wiring/machine', /within (\d+) s of that signal/)],
     ['then has # s to publish', seconds('entries/post', 'publishMs')],
     [
       'at least # of the last # iterations',
@@ -157,8 +157,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['for # days', of('../scripts/reusable-workflow', /ralph-journal-.*retention-days: (\d+)/)],
     [
       'up to # files and # GiB',
-      of('core/local/ignored-copies', /copyLimits.* files: (\w+)/),
-      of('core/local/ignored-copies', /bytes: ([\d* ]+) \}/) / 2 ** 30,
+      of('git/home/ignored-files', /copyLimits.* files: (\w+)/),
+      of('git/home/ignored-files', /bytes: ([\d* ]+) \}/) / 2 ** 30,
     ],
     ['# minutes after `…`', minutes('wiring/guard', 'GRACE_MS')],
   ],

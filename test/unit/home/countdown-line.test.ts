@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCountdownLine } from '../../../src/home/status-files.ts';
-import { createCountdown } from '../../../src/wiring/home/countdown.ts';
+import { createCountdown } from '../../../src/wiring/home/home-world.ts';
 import { systemClock } from '../../../src/wiring/world.ts';
 
 const CLEAR = '\r\u001B[2K';

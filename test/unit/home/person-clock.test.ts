@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPersonClock } from '../../../src/wiring/home/person-clock.ts';
+import { createPersonClock } from '../../../src/wiring/home/home-world.ts';
 
 /** Creates a machine whose clocks can be set. */
 function machine() {

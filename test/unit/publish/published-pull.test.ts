@@ -6,7 +6,7 @@ import { MAX_TASKS_OF_PULL, listStoredPulls, withPublishedPull } from '../../../
 import { taskOfIssue } from '../../../src/core/tasks/issue-task.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
-import { judgeUnverifiedMerge } from '../../../src/handover/unverified-head.ts';
+import { judgeUnverifiedMerge } from '../../../src/handover/clear-head.ts';
 import { publishedPullOf } from '../../../src/handover/published-pull.ts';
 import { noon, policy, task } from '../core/core-fixtures.ts';
 

@@ -161,7 +161,9 @@ describe('the pull request', () => {
   test('says above all else what is open, and does not look finished', () => {
     const done = answered({ tasks: [taskReport(12, { state: 'done', attempts: 1 })] });
     const [first] = seen(buildPullRequestText(done, 0).body).split('\n').slice(1);
-    expect(first).toBe('## 🚧 1 of 1 task done, `npm test` passes; 1 review thread and 1 failed check are open, 1 needs a person');
+    expect(first).toBe(
+      '## 🚧 1 of 1 task done, `npm test` passes; 1 review thread and 1 failed check are open, 1 needs a person',
+    );
   });
 
   describe('says above all else that a check of its newest commit fails, although it is answered', () => {

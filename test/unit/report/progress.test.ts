@@ -5,8 +5,8 @@ import {
   formatDuration,
   formatInstantFrom,
   formatTokens,
+  renderProgressBar,
 } from '../../../src/report/format.ts';
-import { renderProgressBar } from '../../../src/report/pages/progress-bar.ts';
 import { renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../../src/report/pages/progress.ts';
 import type { RequestsSent } from '../../../src/ports/forge.ts';
 import { answer, END, entry, laneView, OUTCOMES, report, type EntryChange } from './fixtures.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AutoMerge } from '../../../src/core/train/auto-merge.ts';
-import type { Train, TrainPull } from '../../../src/core/train/train.ts';
+import type { Train, TrainPull, AutoMerge } from '../../../src/core/train/train.ts';
 import { trainPull } from './fixtures.ts';
 import {
   renderAutoMerge,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { listenForCancel } from '../../../src/runner/cancellation.ts';
+import { listenForCancel } from '../../../src/wiring/machine.ts';
 
 const listeners = new Map<string | symbol, (...values: unknown[]) => void>();
 

@@ -8,8 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { checkChain } from '../../../src/core/journal/parse-journal.ts';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
 import { addSummary, readInputTexts } from '../../../src/runner/results.ts';
-import { readRunContext } from '../../../src/runner/run-context.ts';
-import { formatUserAgent } from '../../../src/runner/user-agent.ts';
+import { readRunContext, formatUserAgent } from '../../../src/runner/run-context.ts';
 import { readWorkspaceFile } from '../../../src/runner/workspace-files.ts';
 import { UserError } from '../../../src/errors.ts';
 

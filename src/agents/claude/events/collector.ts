@@ -150,7 +150,7 @@ export function createEventCollector(): EventCollector {
       agentError: failure && classifyClaudeFailure(failure),
       usageLimit: claudeLimitOf(failure, rejected, now),
       denials: denied,
-      askedPerson: denied.some(isQuestion),
+      askedPerson: denied.some(({ tool }) => tool === 'AskUserQuestion'),
       sessionId,
       turns: totals.turns,
       tokens: totals.tokens,
@@ -175,11 +175,6 @@ interface Totals {
 
 function sum(total: number | null, more: number | null): number | null {
   return more === null ? total : (total ?? 0) + more;
-}
-
-/** Returns true if the CLI's own question tool was denied: nobody can answer in a job. */
-function isQuestion({ tool }: Denial): boolean {
-  return tool === 'AskUserQuestion';
 }
 
 /** Returns the parts of an event that are worth showing, in order. */

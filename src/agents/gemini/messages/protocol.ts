@@ -9,9 +9,17 @@ import {
 } from '../../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../../ports/broker.ts';
 import { createModelProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
-import { createAnswerMeter, estimateTokens } from '../../passing/usage.ts';
-import { asObject, type JsonObject } from '../../reading/json-value.ts';
-import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
+import {
+  createAnswerMeter,
+  estimateTokens,
+  createAnswerReader,
+  mergeCounts,
+  parseJsonObject,
+  type UsageReader,
+} from '../../passing/usage.ts';
+import { asObject, type JsonObject, asAmount, asArray } from '../../reading/json-value.ts';
+import { tryJson } from '../../../core/text/try-json.ts';
+import { createEventData } from '../../reading/agent-event.ts';
 
 /**
  * The fields that a message of the API may have, by name. Each function describes the part of the field's value that
@@ -293,4 +301,86 @@ function isTooDeep(value: unknown, depth: number): boolean {
 
 function quoted(name: string): string {
   return JSON.stringify(name).slice(0, 60);
+}
+
+/** Tokens of one answer; `cached` is part of `input`. */
+interface GeminiTokenCounts {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  /** Queries with which the provider's servers have searched; at least one if the answer rests on a search. */
+  readonly searches: number;
+}
+
+/** The counts are null until the answer has reported them. */
+type GeminiUsage = UsageReader<GeminiTokenCounts | null>;
+
+/** Maximum length of an event in characters; it can contain a whole written file. */
+const MAX_CHARS = 8 * 1024 * 1024;
+
+/** Creates a reader for an answer of the Gemini API with this content type. */
+export function createGeminiUsage(contentType: string): GeminiUsage {
+  if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
+  const { read, counts, isComplete } = createEventCounter();
+  const push = createEventData(MAX_CHARS, (data) => {
+    read(parseJsonObject(data));
+  });
+  return { push, counts, isComplete };
+}
+
+/**
+ * Reads the text so far, up to the last complete item: a whole answer, or a list of the same objects that a stream
+ * sends as events.
+ */
+function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
+  const events = createEventCounter();
+  const whole = tryJson(text.startsWith('[') && text.endsWith('}') ? `${text}]` : text);
+  for (const event of Array.isArray(whole) ? (whole as readonly unknown[]) : [whole]) events.read(asObject(event));
+  return events;
+}
+
+/** Creates a counter for events that contain the sums so far, or omit some of them. */
+function createEventCounter() {
+  let counts: GeminiTokenCounts | null = null;
+  // An event with content is at least one token, so their number is the estimate for an answer that breaks off.
+  let pieces = 0;
+  const queries = new Set<string>();
+  let isGrounded = false;
+  let isComplete = false;
+  return {
+    read: (event: JsonObject | null): void => {
+      const candidates = event?.['candidates'];
+      if (candidates !== undefined) pieces += 1;
+      for (const one of asArray(candidates)) {
+        const grounding = asObject(asObject(one)?.['groundingMetadata']);
+        isGrounded ||= grounding !== null && Object.keys(grounding).length > 0;
+        for (const query of asArray(grounding?.['webSearchQueries'])) queries.add(String(query));
+      }
+      isComplete ||=
+        Array.isArray(candidates) && candidates.some((one) => asObject(one)?.['finishReason'] !== undefined);
+      const usage = asObject(event?.['usageMetadata']);
+      if (usage !== null) counts = mergeCounts(counts, countsIn(usage));
+    },
+    counts: (): GeminiTokenCounts | null =>
+      counts === null
+        ? null
+        : { ...counts, output: Math.max(counts.output, pieces), searches: Math.max(queries.size, isGrounded ? 1 : 0) },
+    isComplete: () => isComplete,
+  };
+}
+
+/**
+ * Returns the counts. Cached tokens are reported as part of the prompt; tokens that are only in the total are treated
+ * as output.
+ */
+function countsIn(usage: JsonObject): GeminiTokenCounts {
+  const count = (name: string): number => asAmount(usage[name]) ?? 0;
+  const input = count('promptTokenCount') + count('toolUsePromptTokenCount');
+  const output = count('candidatesTokenCount') + count('thoughtsTokenCount');
+  return {
+    input,
+    cached: Math.min(count('cachedContentTokenCount'), input),
+    output: Math.max(output, count('totalTokenCount') - input),
+    searches: 0,
+  };
 }

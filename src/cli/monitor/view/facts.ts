@@ -2,9 +2,8 @@ import { capitalizeFirst, completeSentence } from '../../../core/text/phrase.ts'
 import { selectEffectiveOrders } from '../../../core/sharing/orders.ts';
 import { isHashedId, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
-import { formatCost, formatDuration } from '../../../report/format.ts';
+import { formatCost, formatDuration, renderBar } from '../../../report/format.ts';
 import { nameOutcome } from '../../../report/sentences/ends/outcome-name.ts';
-import { renderBar } from '../../../report/pages/progress-bar.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../../defaults.ts';
 import type { ReportedLane } from '../../lane/lane-schema.ts';
 import type { LocalPicture } from '../monitor-schema.ts';

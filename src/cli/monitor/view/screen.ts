@@ -1,6 +1,5 @@
 import { formatInstant } from '../../../core/countdown.ts';
-import { formatDuration } from '../../../report/format.ts';
-import { renderBar } from '../../../report/pages/progress-bar.ts';
+import { formatDuration, renderBar } from '../../../report/format.ts';
 import { summarizeSpend } from '../../../report/sentences/spend.ts';
 import type { Overview } from '../../../report/overview/lane-waits.ts';
 import {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { extractCode } from '../../analysis/markdown-code.ts';
 import type { Immutable } from '../../policy.ts';
 import { isLockFile } from '../../review/test-files.ts';
+import { fileNameOf } from '../../text/glob.ts';
 
 /** The programs that can regenerate a lock file. */
 export const LOCK_TOOLS = [
@@ -113,10 +114,6 @@ const BEFORE_PROGRAM =
 
 function programOf(command: string): string {
   return /^[\w.+-]+(?=\s|$)/.exec(command.replace(BEFORE_PROGRAM, ''))?.[0] ?? '';
-}
-
-function fileNameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 /** The results of regenerating a lock file. All but `made` leave the file unchanged. */

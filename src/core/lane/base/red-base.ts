@@ -25,7 +25,7 @@ export const redBaseSchema = z.object({
    * none, fingerprints of the output.
    */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
-  /** The failures of the base that the lane's iterations have fixed; absent if there are none. */
+  /** The failures of the base that the lane's iterations have fixed; absent if none. */
   fixed: z.array(z.string().max(64)).max(MAX_FAILURES).optional(),
   /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_FAILURE_TEXT_CHARS),

@@ -16,7 +16,7 @@ import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
-import { listWithheldLines } from '../../review/left-out-groups.ts';
+import { listWithheldLines } from '../../review/left-out.ts';
 import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/compare-failures.ts';
 import { stopForRedBase } from '../verification.ts';
 import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';

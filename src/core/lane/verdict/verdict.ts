@@ -25,8 +25,7 @@ import {
   wasMarkedBefore,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
-import { discrepanciesOf, type Discrepancy, listPathsStillRefused } from './discrepancies.ts';
-import { chooseHints } from './hints.ts';
+import { discrepanciesOf, type Discrepancy, listPathsStillRefused, chooseHints } from './discrepancies.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
 
 export const verdictSchema = z.object({

@@ -1,4 +1,4 @@
-import { parseLocatedJson, type LocatedJson } from '../../../json/located.ts';
+import { parseLocatedJson, type LocatedJson } from '../../../json/parse.ts';
 import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
 import { findNearest } from '../../text/nearest.ts';
 import { isSharedFileName, PIPELINE_FILES, stepKinds } from '../pipeline.ts';

@@ -7,7 +7,7 @@ import {
   classifyCommand,
   type CommandPurpose,
 } from './commands.ts';
-import { describeContainerJob, convertContainerSteps } from './containers.ts';
+import { describeContainerJob, convertContainerSteps } from './services.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
 import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';

@@ -1,6 +1,6 @@
 import type { FileTask } from './form/root-plan.ts';
 import { progressOf, untouchedProgress } from '../queue.ts';
-import { isTaskBegun, isFinished, withoutIssue, type Task, type TaskProgress, type TaskState } from '../task.ts';
+import { isTaskBegun, isFinished, withoutIssue, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
@@ -74,7 +74,7 @@ export function mergeFileProgress(
     state,
   } of tasks) {
     const known = progressOf(progress, id);
-    const isOrdered = isGivenUp(state) && (retriesAll || known.retried === true);
+    const isOrdered = (state === 'failed' || state === 'blocked') && (retriesAll || known.retried === true);
     const retried = isOrdered || (byHand && state === 'failed') ? true : undefined;
     const isUndone = beginsAgain && isFinished(known) && state !== 'done' && known.unmarked === undefined;
     // Tasks that this lane did itself have attempts, or at least a commit, so any other progress comes from the file.
@@ -87,8 +87,4 @@ export function mergeFileProgress(
   }
   // Progress that the files contain as well comes first, because a state that gets too long drops the first entries.
   return Object.fromEntries([...ofFile, ...own]);
-}
-
-function isGivenUp(state: TaskState): boolean {
-  return state === 'failed' || state === 'blocked';
 }

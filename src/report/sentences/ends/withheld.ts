@@ -1,16 +1,10 @@
-import { formatLeftOutGroup, groupLeftOut } from '../../../core/review/left-out-groups.ts';
+import { formatLeftOutGroup, groupLeftOut, type LeftOutFile } from '../../../core/review/left-out.ts';
 import { cutText } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
 import { listIterationsOn, selectWorkedReport } from '../../facts.ts';
 
 /** Maximum number of characters of names and reasons; further files are only counted. */
 const MAX_NAMES_CHARS = 400;
-
-interface LeftOutFile {
-  readonly path: string;
-  readonly why: string;
-  readonly more?: number;
-}
 
 /**
  * Returns the files of a task that must not be published: those of its last iteration, otherwise all that the branch

@@ -1,9 +1,11 @@
-import type { AskedRun, LocalRunResult } from '../../../cli/run/run.ts';
-import { combineLanes } from '../../../cli/run/side-by-side.ts';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type AskedRun, type LocalRunResult, combineLanes } from '../../../cli/run/run.ts';
 import { describeRemains } from '../../../core/isolation/sandbox-record.ts';
 import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
 import { endBeforeTurn, type LaneShare } from '../../../core/parallel/shares.ts';
-import { nameOfLane, nameOfTaskId } from '../../../core/tasks/ids.ts';
+import { nameOfLane, nameOfTaskId, isLaneId } from '../../../core/tasks/ids.ts';
 import { releaseLane } from '../../../gate/lane/claim.ts';
 import type { WorkIntake } from '../../../handover/intake.ts';
 import type { Interruption } from '../../../home/status-files.ts';
@@ -11,7 +13,13 @@ import type { StateStore } from '../../../ports/state.ts';
 import { runSameProgram } from '../../../processes/same-program.ts';
 import { endAgent, removeSandboxesOf } from '../../agent.ts';
 import type { World } from '../../world.ts';
-import { locateLaneFolders, runFolderOf, type RunFolders } from '../place.ts';
+import { locateLaneFolders, runFolderOf, type RunFolders, folderOfLanes } from '../place.ts';
+import { runTagOfLane } from '../../../core/sharing/lease.ts';
+import { listFirstNames } from '../../../core/text/phrase.ts';
+import { UserError } from '../../../errors.ts';
+import { removeTree } from '../../../git/remove-tree.ts';
+import type { RunClaim } from '../../../home/own-folder.ts';
+import type { Log } from '../../../ports/machine.ts';
 
 /** A lane that a run hands to a separate process, which works on it without asking the gate. */
 export interface LaneOfRun {
@@ -35,7 +43,7 @@ interface Starter {
 }
 
 /** Returns the tag of the processes that a run starts for its other lanes, so that the next run can end them. */
-export function tagOfSideProcesses(runTag: string): string {
+function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
@@ -112,4 +120,41 @@ async function cleanUp(
   const sentence = describeRemains(await removeSandboxesOf({ runFolder }, world.environment));
   if (sentence !== null) world.log.warning(sentence);
   await releaseLane({ ...world, runTag, store: await store() }, lane.id, false);
+}
+
+/** Cleans up after a killed run: ends its processes and removes its sandbox. */
+export async function cleanUpAfter(
+  killed: RunClaim,
+  options: { readonly place: RunFolders; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
+): Promise<void> {
+  const { place, environment, log } = options;
+  log.warning(
+    `The previous run (process ${String(killed.pid)}) was killed. Its finished iterations are kept; an unfinished one is lost.`,
+  );
+  const lanes = (await readdir(folderOfLanes(place)).catch(() => [])).filter(isLaneId);
+  // The killed run's own child processes end by themselves, but that may take a while, so end them.
+  const tags = [
+    killed.runTag,
+    tagOfSideProcesses(killed.runTag),
+    ...lanes.map((lane) => runTagOfLane(killed.runTag, lane)),
+  ];
+  for (const tag of tags) await endAgent(tag);
+  const folders = lanes.map((lane) => runFolderOf(locateLaneFolders(place, lane), killed.number));
+  // Any program can write the claim, which is a file of the checkout, so remove only folders of this checkout.
+  if (dirname(resolve(killed.runFolder)) === resolve(place.temp)) folders.unshift(killed.runFolder);
+  else if (existsSync(killed.runFolder))
+    log.warning(
+      `The folder of that run, ${killed.runFolder}, does not belong to this checkout, so nothing in it is removed.`,
+    );
+  for (const runFolder of folders) {
+    const remains = await removeSandboxesOf({ runFolder }, environment);
+    if (remains.processes.length > 0)
+      throw new UserError(
+        'infrastructure',
+        `Processes of that run cannot be ended: ${listFirstNames(remains.processes)}. Restart this machine, or end them as root.`,
+      );
+    const sentence = describeRemains(remains);
+    if (sentence !== null) log.warning(sentence);
+  }
+  await removeTree(folderOfLanes(place));
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { shareBrokerPort } from '../../../../src/isolation/broker-door.ts';
+import { shareBrokerPort } from '../../../../src/isolation/broker.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
 import type { BrokeredCall } from '../../../../src/ports/broker.ts';
 import { createAgentLogin } from '../../../../src/wiring/agents/agent-settings.ts';

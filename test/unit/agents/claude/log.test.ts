@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callEventOf } from '../../../../src/agents/claude/cli.ts';
-import { toLogLine } from '../../../../src/processes/log-line.ts';
+import { toLogLine } from '../../../../src/processes/output-tail.ts';
 import type { StreamEvent } from '../../../../src/agents/claude/events/collector.ts';
 
 const RETRY = { kind: 'retry', attempt: 1, maxRetries: 3, delayMs: 500, status: null, error: null } as const;

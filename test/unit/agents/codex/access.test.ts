@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codexAccessOf } from '../../../../src/agents/codex/access.ts';
+import { codexAccessOf } from '../../../../src/agents/codex/cli.ts';
 
 const KEY = 'sk-proj-a-key-that-opens-nothing';
 

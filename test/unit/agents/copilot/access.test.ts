@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copilotAccessOf } from '../../../../src/agents/copilot/access.ts';
+import { copilotAccessOf } from '../../../../src/agents/copilot/cli.ts';
 
 const KEY = 'sk-proj-a-key-that-opens-nothing';
 const TOKEN = 'github_pat_that_opens_nothing';

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { buildConfig } from '../../../../src/config/inputs.ts';
 import type { OrganisationFile } from '../../../../src/core/settings/effective.ts';
 import { parseRepositoryName } from '../../../../src/config/fields.ts';
-import { parseOrganisationSettings } from '../../../../src/config/settings/organisation-settings.ts';
 import { parseRunSettings, mergeConfigTexts } from '../../../../src/config/settings/run-texts.ts';
-import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
-import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
+import { parseSettingsMapping, parseOrganisationSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseYamlTexts } from '../../../../src/yaml/located.ts';
 
 const REPOSITORY = 'octo/settings';
 const file = (text: string): OrganisationFile => ({ kind: 'text', text });

@@ -8,11 +8,7 @@ import {
   formatReviewTaskId,
   formatThreadTaskId,
 } from '../../../../src/core/feedback/subject.ts';
-import {
-  selectRestrictiveParts,
-  selectSignedParts,
-  withSafeParts,
-} from '../../../../src/core/lane/state/cached-state.ts';
+import { selectRestrictiveParts, selectSignedParts, withSafeParts } from '../../../../src/core/snapshot/judged.ts';
 import { discountProgress } from '../../../../src/core/lane/settle/settle-published.ts';
 import { addIteration, noChange, EMPTY_SHARE } from '../../../../src/core/lane/change.ts';
 import { decideNextStep, createRunSoFar } from '../../../../src/core/lane/decide.ts';

@@ -4,7 +4,7 @@ import {
   formatCopyLimits,
   selectCopies,
   type MeasuredPath,
-} from '../../../../src/core/local/ignored-copies.ts';
+} from '../../../../src/git/home/ignored-files.ts';
 
 const limits = { files: 10, bytes: 100 };
 const of = (path: string, files: number, bytes: number): MeasuredPath => ({ path, size: { files, bytes } });

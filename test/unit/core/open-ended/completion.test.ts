@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { markDoneUnder, endsOpenEnded, settleOpenEnded } from '../../../../src/core/open-ended/completion.ts';
+import { markDoneUnder, endsOpenEnded, settleOpenEnded } from '../../../../src/core/open-ended/prompt-task.ts';
 import { createInitialState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildDefinitionPattern, parseDefinitions, findSymbols } from '../../../../src/core/parallel/definitions.ts';
+import { buildDefinitionPattern, parseDefinitions, findSymbols } from '../../../../src/core/parallel/predict-files.ts';
 
 test('symbols are identifiers of several words, and words in code', () => {
   const text =

@@ -7,7 +7,7 @@ import { detectProject, selectFilesToRead } from '../../../../src/core/setup/det
 import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/core/setup/languages.ts';
 import { buildSetUpFiles, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { planFileRemoval, planFileWrite } from '../../../../src/core/setup/ownership.ts';
-import { renderFileDiff } from '../../../../src/core/setup/preview.ts';
+import { renderFileDiff } from '../../../../src/cli/setup/setup-text.ts';
 import { proposeVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyBudget, reserveUsage, type Budget } from '../../../../src/core/sharing/budget.ts';
-import { planRenewal } from '../../../../src/core/sharing/renewal.ts';
+import { emptyBudget, reserveUsage, type Budget, planRenewal } from '../../../../src/core/sharing/budget.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const policy = { ...defaults, maxIterations: 10, maxCallsPerHour: 6, maxCostUsd: 5, maxCostUsdPerDay: 8 };

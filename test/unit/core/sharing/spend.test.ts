@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
-import { addLedgers, sumLedgerDays } from '../../../../src/core/sharing/spend.ts';
+import { type LedgerDay, addLedgers, sumLedgerDays } from '../../../../src/core/lane/ledger.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../core-fixtures.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { isNamedIn, isPartOfTask } from '../../../../src/core/tasks/withheld.ts';
-import { LEFT_OUT_CLAUSES } from '../../../../src/core/review/left-out.ts';
+import { LEFT_OUT_CLAUSES, isNamedIn, isPartOfTask } from '../../../../src/core/review/left-out.ts';
 
 test.each<[string, string, string, boolean]>([
   ['.github/workflows/ci.yml', LEFT_OUT_CLAUSES.protected, 'Speed up the tests', true],

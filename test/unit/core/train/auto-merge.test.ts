@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { noChange } from '../../../../src/core/lane/change.ts';
 import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { explainNotArmed } from '../../../../src/core/train/auto-merge.ts';
+import { explainNotArmed } from '../../../../src/core/train/train.ts';
 
 const HEAD = 'a'.repeat(40);
 const begun = createInitialState('issue-1', 0);

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
 import type { TrainPull } from '../../../../src/core/train/train.ts';
-import type { ParallelEnd } from '../../../../src/handover/together.ts';
-import { suggestTogether } from '../../../../src/report/next/for-together.ts';
+import type { ParallelEnd } from '../../../../src/handover/report.ts';
 import { renderSteps } from '../../../../src/report/next/step.ts';
 import { storedRun, storedTask } from '../../core/snapshot/fixtures.ts';
-import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../../../../src/report/pages/together.ts';
+import {
+  buildTogetherOutputs,
+  renderTogether,
+  renderTogetherLog,
+  suggestTogether,
+} from '../../../../src/report/pages/together.ts';
 
 const run = storedRun({
   startedAt: 0,

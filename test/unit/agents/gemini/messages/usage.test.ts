@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createGeminiUsage } from '../../../../../src/agents/gemini/messages/usage.ts';
+import { createGeminiUsage } from '../../../../../src/agents/gemini/messages/protocol.ts';
 import { runs } from '../../../../runs.ts';
 
 const said = (text: string) => [{ content: { role: 'model', parts: [{ text }] } }];

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  selectRestrictiveParts,
-  selectSignedParts,
-  withSafeParts,
-} from '../../../../../src/core/lane/state/cached-state.ts';
+import { selectRestrictiveParts, selectSignedParts, withSafeParts } from '../../../../../src/core/snapshot/judged.ts';
 import { createInitialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 import { untouchedProgress, withChangedTasks } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';

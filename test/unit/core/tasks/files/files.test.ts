@@ -2,8 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatPosition, type FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
 import { fileSources, type FileSource } from '../../../../../src/core/tasks/ids.ts';
-import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
-import { createUnreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
+import {
+  fileOfSource,
+  parseTaskFiles,
+  parseTaskFilesAndArchive,
+  createUnreadableTasks,
+} from '../../../../../src/core/tasks/files/files.ts';
 import { simulateWorkOrder } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskState } from '../../../../../src/core/tasks/task.ts';
 import { runs } from '../../../../runs.ts';
