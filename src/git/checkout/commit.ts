@@ -81,8 +81,9 @@ export async function commitIteration(
   const { git } = committer.repository;
   const { tip, head, now, iteration } = content;
   const commits = await ownCommits(git, objects, { tip: tip.commit, head });
-  const own = await withoutUncountedChanges(committer, objects, commits, content);
-  const objections = own.kind === 'chain' ? await objectionsTo(committer, objects, own.commits, content) : noObjections;
+  const own = await withoutUncountedChanges(committer, objects, { ...content, own: commits });
+  const objections =
+    own.kind === 'chain' ? await objectionsTo(committer, objects, { ...content, commits: own.commits }) : noObjections;
   const keepChain = own.kind === 'chain' && objections.size === 0;
   const base = keepChain ? await remake(committer, { tip, commits: own.commits, iteration }) : tip;
 
@@ -177,8 +178,7 @@ async function ownCommits(
 async function withoutUncountedChanges(
   { repository }: Committer,
   objects: ObjectReader,
-  own: OwnCommits,
-  { tip: { tree: tip }, now, tolerated, ignored }: IterationContent,
+  { own, tip: { tree: tip }, now, tolerated, ignored }: IterationContent & { readonly own: OwnCommits },
 ): Promise<OwnCommits> {
   if (own.kind === 'tangle' || (tolerated.length === 0 && ignored.length === 0)) return own;
   if (own.commits.length === 1 && own.commits[0]?.tree === now.tree) return own;
@@ -230,8 +230,7 @@ const noObjections: ReadonlyMap<string, string> = new Map();
 async function objectionsTo(
   { repository, inspection }: Committer,
   objects: ObjectReader,
-  commits: readonly Commit[],
-  { tip, tolerated, ignored }: IterationContent,
+  { commits, tip, tolerated, ignored }: IterationContent & { readonly commits: readonly Commit[] },
 ): Promise<ReadonlyMap<string, string>> {
   const [first] = commits;
   if (first === undefined) return noObjections;
