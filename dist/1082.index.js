@@ -1,1 +1,1 @@
-import{modules as o}from"./33936.shared.js";import{modules as s}from"./99017.shared.js";import{modules as r}from"./8345.shared.js";const t=1082,a=[1082],p={...o,...s,...r};export{t as id,a as ids,p as modules};
+import{modules as o}from"./33936.shared.js";import{modules as s}from"./99017.shared.js";const t=1082,d=[1082],m={...o,...s};export{t as id,d as ids,m as modules};

@@ -1,1 +1,1 @@
-import{modules as a}from"./96936.shared.js";import{modules as _}from"./16536.shared.js";const d=6536,m=[6536],p={...a,..._,43667:((i,r,t)=>{t.d(r,{s:()=>e});function e(s){const o=(s.ACTIONS_ORCHESTRATION_ID??"").trim().replace(/[^a-z0-9_.-]/gi,"_");return o===""?"ralph-action":`ralph-action actions_orchestration_id/${o}`}})};export{d as id,m as ids,p as modules};
+import{modules as o}from"./96936.shared.js";import{modules as s}from"./40101.shared.js";import{modules as r}from"./16536.shared.js";const t=6536,a=[6536],p={...o,...s,...r};export{t as id,a as ids,p as modules};

@@ -200,7 +200,7 @@ function parseReset(text: string): Reset | null {
 
 /** Returns the groups of a time, with those of a date that follows it. */
 function withDate(time: RegExpExecArray, text: string): Groups {
-  const date = THEN_DATE.exec(text.slice(time.index + time[0].length))?.groups ?? {};
+  const date: Groups = THEN_DATE.exec(text.slice(time.index + time[0].length))?.groups ?? {};
   return { ...time.groups, ...Object.fromEntries(Object.entries(date).filter(([, value]) => value !== undefined)) };
 }
 

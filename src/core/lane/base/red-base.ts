@@ -40,7 +40,7 @@ export const redBaseSchema = z.object({
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
 /** Returns the base as a lane without any fixes finds it. */
-export function withAllFailures({ fixed = [], beyond, ...base }: RedBase): RedBase {
+export function withAllFailures({ fixed = [], beyond: _, ...base }: RedBase): RedBase {
   return { ...base, failures: [...base.failures, ...fixed] };
 }
 

@@ -1,0 +1,1 @@
+import{modules as o}from"./49202.shared.js";import{modules as s}from"./31965.shared.js";import{modules as r}from"./24354.shared.js";import{modules as m}from"./28285.shared.js";const p=1973,i=[1973,9202,4354],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};

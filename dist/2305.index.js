@@ -1,1 +1,0 @@
-import{modules as o}from"./94686.shared.js";import{modules as s}from"./96936.shared.js";import{modules as r}from"./9277.shared.js";const t=2305,a=[2305,9277],p={...o,...s,...r};export{t as id,a as ids,p as modules};

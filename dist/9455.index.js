@@ -1,1 +1,0 @@
-import{modules as E}from"./20010.shared.js";const l=9455,r=[9455],D={...E,92126:((e,n,o)=>{o.r(n),o.d(n,{findLastRun:()=>d});var t=o(76760),s=o(69652),_=o(80797);function d(a){return(0,s.GJ)((0,_.E)({folder:(0,t.join)(a,".ralph","state"),now:()=>Date.now()}))}})};export{l as id,r as ids,D as modules};

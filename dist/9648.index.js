@@ -1,1 +1,0 @@
-import{modules as o}from"./49202.shared.js";import{modules as s}from"./76351.shared.js";import{modules as r}from"./31965.shared.js";import{modules as m}from"./24354.shared.js";import{modules as e}from"./28285.shared.js";const l=9648,u=[9648,9936,4354],f={...o,...s,...r,...m,...e};export{l as id,u as ids,f as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./49202.shared.js";import{modules as s}from"./76351.shared.js";import{modules as r}from"./31965.shared.js";const t=9936,a=[9936],p={...o,...s,...r};export{t as id,a as ids,p as modules};
