@@ -50,8 +50,8 @@ function testOf(
   suite: string,
 ): NamedTest {
   // Runners put file, class and suite into different attributes; together, these name the test.
-  const [place = '', ...inner] = [...new Set([file ?? classname, ...(suite === '' ? [] : [suite])])];
-  const isRunner = /^(?:pytest|test)$/;
+  const [place = '', ...inner] = [...new Set([file ?? classname, suite, classname])];
+  const isRunner = /^(?:|pytest|test)$/;
   return {
     of: 'test',
     file: place === '' ? null : place,
@@ -70,8 +70,17 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"'
 
 /** Decodes the value of an attribute. As in XML, white space in it, such as a line end, becomes blanks. */
 function unescaped(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+  const decoded = text.replace(
+    /&(?:(lt|gt|quot|apos|amp)|#x([\da-f]{1,5})|#(\d{1,6}));/gi,
+    (whole, name?: string, hex?: string, decimal?: string) =>
+      name === undefined
+        ? String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16))
+        : (ENTITIES[name] ?? whole),
+  );
+  return decoded
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .toWellFormed();
 }
 
 /** Removes CDATA sections, in which a failure may quote anything. */
