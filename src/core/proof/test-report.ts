@@ -127,7 +127,14 @@ function readGo(line: string, at: Position): boolean {
   return add(at, { of: 'file', file, path: [], result: end === 'FAIL' ? 'failed' : 'passed' });
 }
 
+/** Matches a result of cargo-nextest; of several attempts, only one that passed counts. */
+const NEXTEST =
+  /^ +(?:TRY \d+ (?=PASS))?(PASS|LEAK|FAIL|LEAK-FAIL|SIG[A-Z]+|ABORT|TIMEOUT) \[ *[\d.]+s\] (?:\( *\d+\/\d+\) )?(\S+) (\S+)$/;
+
 function readCargo(line: string, at: Position): boolean {
+  const [, end, binary, path] = NEXTEST.exec(line) ?? [];
+  if (end !== undefined && binary !== undefined && path !== undefined)
+    return add(at, { file: binary, path: path.split('::'), result: /^(?:PASS|LEAK)$/.test(end) ? 'passed' : 'failed' });
   const [, file, documented] = /^ {3,}(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/.exec(line) ?? [];
   if (file !== undefined || documented !== undefined) {
     at.file = file ?? `documentation of ${documented ?? ''}`;

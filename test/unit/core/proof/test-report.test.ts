@@ -235,6 +235,11 @@ describe('the tests that a reporter names', () => {
       '<testcase classname="sum" name="a &#x3E; b&#10;&#62;" file="a.js"/><testcase classname="mul" name="a &#x3E; b" file="a.js"/>',
       ['+ a.js > sum > a > b >', '+ a.js > mul > a > b'],
     ],
+    [
+      'cargo nextest',
+      '        PASS [   0.005s] (  1/763) shop cart::tests::adds\n  TRY 1 FAIL [   0.009s] (───) shop::bin/shop waits\n  TRY 2 PASS [   0.009s] (2/3) shop::bin/shop waits\n     SIGABRT [   0.006s] shop::outer outer\n        SLOW [> 60.000s] shop::outer slow\n     Summary [   0.007s] 3 tests run: 2 passed, 1 failed, 0 skipped',
+      ['+ shop > cart > tests > adds', '+ shop::bin/shop > waits', '- shop::outer > outer'],
+    ],
     ['JUnit beside other output', ' ✓ other\n<testsuite><testcase name="a" classname="B"/></testsuite>', ['+ B > a']],
     [
       'tags in a marked section',
