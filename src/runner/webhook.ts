@@ -34,7 +34,7 @@ export function createWebhook({ address, secret, fetch, withinMs = WITHIN_MS }: 
     for (const waitMs of [0, ...WAITS_MS]) {
       if (left() <= waitMs) break;
       await sleepMs(waitMs);
-      const signal = AbortSignal.timeout(Math.min(left(), ATTEMPT_MS));
+      const signal = AbortSignal.timeout(Math.max(0, Math.min(left(), ATTEMPT_MS)));
       try {
         const answer = await fetch(address, { method: 'POST', body, headers, redirect: 'manual', signal });
         await answer.body?.cancel();

@@ -74,8 +74,8 @@ function medianOf(values: readonly number[]): number | null {
 }
 
 /**
- * Returns true if an English issue text is short and states no goal: it has no box, no code, no heading such as
- * "Expected" and no word such as "should" or "fails".
+ * Returns true if an issue text states no goal: it is one or two words, or short and in English, and it has no box, no
+ * code, no heading such as "Expected" and no word such as "should" or "fails".
  */
 export function lacksCriterion({ title, body }: IssueText): boolean {
   if (body.length > MAX_SHORT_CHARS) return false;
@@ -83,7 +83,8 @@ export function lacksCriterion({ title, body }: IssueText): boolean {
   const isShort = (text.match(/[\p{L}\p{N}]+/gu) ?? []).length < WORDS_TO_EXPLAIN;
   const isExplained =
     IN_MARKDOWN.some((one) => one.test(body)) || IN_WORDS.some((one) => one.test(`${title}\n${text}`));
-  return isShort && !isExplained && ENGLISH.test(`${title}\n${text}`);
+  const isBare = text.trim() === '' && BARE_TITLE.test(title);
+  return isShort && !isExplained && (isBare || ENGLISH.test(`${title}\n${text}`));
 }
 
 const IN_MARKDOWN = [
@@ -102,6 +103,9 @@ const IN_WORDS = [
 /** Matches words that almost every short English text contains, because the criteria exist only in English. */
 const ENGLISH =
   /\b(?:an?|the|is|are|in|of|for|to|and|with|add|support|make|create|update|fix|improve|implement|change)\b/i;
+
+/** Matches a title of one or two words, which is too short for a goal in any language of Latin letters. */
+const BARE_TITLE = /^\s*[\p{Script=Latin}\d'’-]+(?:\s+[\p{Script=Latin}\d'’-]+)?[\s.!]*$/u;
 
 /** Returns the text of an issue without comments, quotations, pictures, addresses and headings. */
 function plainText(body: string): string {

@@ -6,7 +6,8 @@ import { countInTests, isTestFile, mayHoldTests } from '../review/test-files.ts'
 import type { TaskId } from '../tasks/ids.ts';
 import { capText } from '../text/phrase.ts';
 import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type UndecidedProof } from './proof.ts';
-import { listFailingTests, nameOfTest, type TestReport, type NamedTest } from './test-report.ts';
+import type { NamedTest } from './junit.ts';
+import { listFailingTests, nameOfTest, type TestReport } from './test-report.ts';
 
 /** The content of a file in git: its mode in octal, and the id of its object. */
 export interface FileContent {

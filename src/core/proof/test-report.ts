@@ -1,4 +1,5 @@
 import { tryJson } from '../text/try-json.ts';
+import { parseJunitTests, MAX_TESTS, type NamedTest, type TestResult } from './junit.ts';
 
 /** Maximum length of a line that is parsed, in UTF-16 units; only JSON may be longer. */
 const MAX_LINE_CHARS = 1_000;
@@ -126,7 +127,14 @@ function readGo(line: string, at: Position): boolean {
   return add(at, { of: 'file', file, path: [], result: end === 'FAIL' ? 'failed' : 'passed' });
 }
 
+/** Matches a result of cargo-nextest; of several attempts, only one that passed counts. */
+const NEXTEST =
+  /^ +(?:TRY \d+ (?=PASS))?(PASS|LEAK|FAIL|LEAK-FAIL|SIG[A-Z]+|ABORT|TIMEOUT) \[ *[\d.]+s\] (?:\( *\d+\/\d+\) )?(\S+) (\S+)$/;
+
 function readCargo(line: string, at: Position): boolean {
+  const [, end, binary, path] = NEXTEST.exec(line) ?? [];
+  if (end !== undefined && binary !== undefined && path !== undefined)
+    return add(at, { file: binary, path: path.split('::'), result: /^(?:PASS|LEAK)$/.test(end) ? 'passed' : 'failed' });
   const [, file, documented] = /^ {3,}(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/.exec(line) ?? [];
   if (file !== undefined || documented !== undefined) {
     at.file = file ?? `documentation of ${documented ?? ''}`;
@@ -140,22 +148,26 @@ function readCargo(line: string, at: Position): boolean {
   return add(at, { file: at.file, path: name.replace(/ \(line \d+\)$/, '').split('::'), result });
 }
 
-const PYTEST_RESULT =
-  /^(?:\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S+?)::(.+)|(\S+?)::(.+?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b.*)$/;
+/** The name of a test of pytest; the values in its brackets may contain anything. */
+const PYTEST_NAME = String.raw`([^[]+?(?:\[.*?\])?)`;
+const PYTEST_WORD = '(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)';
+/** Matches the result of a test by a worker or in the summary, before its name, or after its name. */
+const PYTEST_RESULT = new RegExp(
+  String.raw`^(?:(?:\[gw\d+\] \[ *\d+%\] ${PYTEST_WORD} (\S+?)|${PYTEST_WORD} (\S+?\.py))::${PYTEST_NAME}(?: - .*)?|(\S+?)::${PYTEST_NAME} ${PYTEST_WORD}\b.*)$`,
+);
 
 function readPytest(line: string, at: Position): boolean {
-  const [, before, fileAfter, nameAfter, file = fileAfter, name = nameAfter, word = before] =
+  const [, byWorker, workersFile, inSummary, listedFile, nameAfter, fileBefore, nameBefore, after] =
     PYTEST_RESULT.exec(line) ?? [];
+  const [word, file] = [byWorker ?? inSummary ?? after, workersFile ?? listedFile ?? fileBefore];
+  const name = nameAfter ?? nameBefore;
+  const [, broken] = /^(?:FAILED|ERROR) (\S+?\.py)(?:::.+| - .*)?$/.exec(line) ?? [];
+  if (broken !== undefined) add(at, { of: 'file', file: broken, path: [], result: 'failed' });
   if (word !== undefined && file !== undefined && name !== undefined) {
     const result = word === 'PASSED' || word === 'XPASS' ? 'passed' : /SKIP|XFAIL/.test(word) ? 'skipped' : 'failed';
-    return add(at, { file, path: name.split('::'), result });
+    return add(at, { file, path: splitPytest(name), result });
   }
-  const [, broken, test] = /^(?:FAILED|ERROR) (\S+?\.py)(?:::(.+?))?(?: - .*)?$/.exec(line) ?? [];
-  if (broken !== undefined) {
-    add(at, { of: 'file', file: broken, path: [], result: 'failed' });
-    if (test !== undefined) add(at, { file: broken, path: test.split('::'), result: 'failed' });
-    return true;
-  }
+  if (broken !== undefined) return true;
   const [, listed, marks] = /^(?:(\S+\.py) )?([.FEsxX]+)(?: +\[ *\d+%\])?$/.exec(line) ?? [];
   if (marks === undefined) return false;
   at.file = listed ?? at.file;
@@ -164,17 +176,28 @@ function readPytest(line: string, at: Position): boolean {
   return add(at, { of: 'file', file: at.file, path: [], result });
 }
 
+/** Splits the name of a test into its classes and its own name; the values in brackets stay whole. */
+function splitPytest(name: string): readonly string[] {
+  const [own = name] = /^[^[]+/.exec(name) ?? [];
+  const [last = '', ...classes] = own.split('::').toReversed();
+  return [...classes.toReversed(), `${last}${name.slice(own.length)}`];
+}
+
 /** The end of a line of TAP: a directive, a duration, or the bracket before its subtests. */
-const TAP_END = /(?: in \d+ms)?\s*(?:#.*)?(\{)?$/;
+const TAP_END = /(?: in \d+ms)?(?:(?:^|\s)#\s*(?:SKIP|TODO|time=).*)?\s*(\{)?$/i;
 
 function readTap(line: string, at: Position): boolean {
   const [, depth, suite] = /^( *)# Subtest: (.+)$/.exec(line) ?? [];
   if (depth !== undefined && suite !== undefined) return enter(at, depth.length, suite);
   const [, before = '', not, text] = /^( *)(not )?ok \d+(?: -)?(?: (.*))?$/.exec(line) ?? [];
   if (text === undefined) return false;
-  const isLeftOut = /#\s*(?:SKIP|TODO)\b/i.test(text);
+  const isLeftOut = /(?:^|\s)#\s*(?:SKIP|TODO)\b/i.test(text);
   const opens = text.endsWith('{');
-  const name = text.replace(TAP_END, '').trim() || 'unnamed';
+  const name =
+    text
+      .replace(TAP_END, '')
+      .replaceAll(/\\([#\\])/g, '$1')
+      .trim() || 'unnamed';
   addBelow(at, before.length, { name, result: isLeftOut ? 'skipped' : not === undefined ? 'passed' : 'failed' });
   if (opens) enter(at, before.length, name);
   return true;
@@ -205,17 +228,25 @@ function looksLikeFile(name: string): boolean {
   return /^[\w@./][\w@./\\+-]*\.[a-z]{1,5}$/i.test(name);
 }
 
-/** A duration that a runner prints after a name. */
-const DURATION = / (?:\(\d+(?:\.\d+)? ?m?s\)|\d+(?:\.\d+)?m?s)$/;
+/** A duration that a runner prints after a name; vitest prints it without brackets. */
+const DURATION = / \(\d+(?:\.\d+)? ?m?s\)$/;
+const BARE_DURATION = / \d+(?:\.\d+)?m?s(?: \((?:retry|repeat) x\d+\))*$/;
+
+/** The name of a project before a file: with bars, as a colored field between blanks, or as one word. */
+const PROJECT = String.raw`(?:\|[^|]{1,80}\| | [^\s|][^|]{0,79}? {2})?`;
+const MARKED = new RegExp(String.raw`^( *)([✓✔√✗✘×✖✕❯▶○↓﹣]|\d+\)) ${PROJECT}(\S.*)$`);
+const FILE_RESULT = new RegExp(String.raw`^ ?(PASS|FAIL) {1,2}${PROJECT}(\S.*)$`);
+const ONE_WORD_PROJECT = /^[\w@/-]{1,80} (?=\S+$)/;
+const REPEATED_FILE = / \[ .* \]$/;
 
 function readMarked(line: string, at: Position): boolean {
   if (/^✖ failing tests:$|^ +\d+ passing\b/.test(line)) return (at.isRepeated = true);
   if (/^(?:▶ |TAP version | RUN )/.test(line)) at.isRepeated = false;
-  const [, before = '', mark = '', text = ''] = /^( *)([✓✔√✗✘×✖✕❯▶○↓﹣]|\d+\)) (\S.*)$/.exec(line) ?? [];
+  const [, before = '', mark = '', text = ''] = MARKED.exec(line) ?? [];
   // A linter's summary of its findings has the same mark, so it is not a test.
   if (mark === '' || at.isRepeated || /^\d+ (?:problem|error|warning)s?\b/.test(text)) return false;
   const indent = before.length;
-  const told = text.replace(/^\|[^|]{1,80}\| /, '').replace(/ # (?:SKIP|TODO)\b.*$/, '');
+  const told = text.replace(/ # (?:SKIP|TODO)\b.*$/, '');
   const [, file] = /^(\S+) \(\d+(?: tests?\b[^)]*)?\)/.exec(told) ?? [];
   if (file !== undefined && looksLikeFile(file)) {
     at.file = null;
@@ -226,9 +257,10 @@ function readMarked(line: string, at: Position): boolean {
   if (suite !== undefined) return enter(at, indent, suite);
   // In a stack trace, the mark of a suite precedes a location, so it is not a test.
   if (mark === '❯') return false;
+  const isBelowFile = [at.suites[0]?.name, told.split(' > ')[0]].some((one) => looksLikeFile(one ?? ''));
   const name = told
     .replace(/^skipped /, '')
-    .replace(DURATION, '')
+    .replace(isBelowFile ? BARE_DURATION : DURATION, '')
     .trim();
   if (mark === '▶') return enter(at, indent, name);
   if (mark.endsWith(')') && indent < 2) return false;
@@ -237,18 +269,20 @@ function readMarked(line: string, at: Position): boolean {
 }
 
 function readFileResults(line: string, at: Position): boolean {
-  const [, lead, word, spaces, text] = /^( ?)(PASS|FAIL)( {1,2})(?:\|[^|]{1,80}\| )?(\S.*)$/.exec(line) ?? [];
+  const [, word, text] = FILE_RESULT.exec(line) ?? [];
   if (word !== undefined && text !== undefined) {
     const [file = '', ...rest] = text
-      .replace(/ \[ .* \]$/, '')
       .replace(DURATION, '')
+      .replace(ONE_WORD_PROJECT, '')
+      .replace(REPEATED_FILE, '')
       .split(' > ');
     if (!looksLikeFile(file)) return false;
     const result = word === 'PASS' ? 'passed' : 'failed';
     add(at, { of: 'file', file, path: [], result });
     if (rest.length > 0) add(at, { file, path: rest, result });
-    const isJest = lead === '' && spaces === ' ';
-    if (isJest) Object.assign(at, { file, suites: [], isTree: true, isRepeated: false, jestFailed: word === 'FAIL' });
+    // Vitest prints such lines only for failures, with their names or with the file once more.
+    if (rest.length === 0 && !REPEATED_FILE.test(text))
+      Object.assign(at, { file, suites: [], isTree: true, isRepeated: false, jestFailed: word === 'FAIL' });
     return true;
   }
   const [, failure] = /^ {2}● (?!Console$|Test suite failed)(.+)$/.exec(line) ?? [];
@@ -260,85 +294,3 @@ function readFileResults(line: string, at: Position): boolean {
 }
 
 const READERS: readonly Reader[] = [readGo, readCargo, readPytest, readTap, readFileResults, readMarked];
-
-/** Maximum number of tests of one report; more are ignored. */
-const MAX_TESTS = 20_000;
-
-type TestResult = 'passed' | 'failed' | 'skipped';
-
-/**
- * A test in a reporter's output. `of: 'file'`: a file or package with a result of its own, with or without its tests.
- */
-export interface NamedTest {
-  readonly of: 'test' | 'file';
-  /** The file or package as the reporter writes it; null if it names none. */
-  readonly file: string | null;
-  /** The names of its suites and its own name. */
-  readonly path: readonly string[];
-  readonly result: TestResult;
-}
-
-/** Matches the JUnit tags that describe a test or its result. */
-const TAG =
-  /<(\/?)(testsuite|testcase|failure|error|skipped)\b((?:"[^"]{0,4000}"|'[^']{0,4000}'|[^<>"'/]|\/(?!>)){0,2000})(\/?)>/g;
-
-const ATTRIBUTE = /([\w:-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
-
-/** Returns the tests in the JUnit XML of a text, in order; empty if none. Accepts any string. */
-function parseJunitTests(text: string): readonly NamedTest[] {
-  if (!text.includes('<testcase')) return [];
-  const tests: NamedTest[] = [];
-  const suites: string[] = [];
-  let open: NamedTest | null = null;
-  for (const [, closing = '', tag = '', attributes = '', selfClosing = ''] of withoutCdata(text).matchAll(TAG)) {
-    if (tests.length >= MAX_TESTS) break;
-    if (tag === 'testsuite') {
-      if (closing !== '') suites.pop();
-      else if (selfClosing === '') suites.push(attributesOf(attributes)['name'] ?? '');
-    } else if (tag !== 'testcase') {
-      if (open !== null && closing === '') open = { ...open, result: tag === 'skipped' ? 'skipped' : 'failed' };
-    } else {
-      if (open !== null) tests.push(open);
-      open = closing === '' ? testOf(attributesOf(attributes), suites.at(-1) ?? '') : null;
-      if (open === null || selfClosing === '') continue;
-      tests.push(open);
-      open = null;
-    }
-  }
-  return tests;
-}
-
-function testOf(
-  { name = '', classname = '', file }: Readonly<Record<string, string | undefined>>,
-  suite: string,
-): NamedTest {
-  // Runners put file, class and suite into different attributes; together, these name the test.
-  const [place = '', ...inner] = [...new Set([file ?? classname, ...(suite === '' ? [] : [suite])])];
-  const isRunner = /^(?:pytest|test)$/;
-  return {
-    of: 'test',
-    file: place === '' ? null : place,
-    path: [...inner.filter((part) => !isRunner.test(part)), name === '' ? 'unnamed' : name],
-    result: 'passed',
-  };
-}
-
-function attributesOf(text: string): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries(
-    [...text.matchAll(ATTRIBUTE)].map(([, name = '', double, single]) => [name, unescaped(double ?? single ?? '')]),
-  );
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
-
-/** Decodes the value of an attribute. As in XML, white space in it, such as a line end, becomes blanks. */
-function unescaped(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => ENTITIES[name] ?? whole);
-}
-
-/** Removes CDATA sections, in which a failure may quote anything. */
-function withoutCdata(text: string): string {
-  const [first = '', ...rest] = text.split('<![CDATA[');
-  return first + rest.map((part) => part.slice(part.indexOf(']]>') + 3)).join('');
-}

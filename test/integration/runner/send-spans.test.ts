@@ -124,6 +124,17 @@ test.each([
   expect(await sendSpans({ traceId: TRACE, spans: [root] }, direct)).toMatch(/\w/);
 });
 
+test.each(['not an address', 'localhost:4318', 'grpc://127.0.0.1:4317', 'http://'])(
+  'the address %j is named as what is wrong, and nothing is sent elsewhere',
+  async (address) => {
+    await collect(200);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', address);
+    expect(await sendSpans({ traceId: TRACE, spans: [root] }, direct)).toBe(
+      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not an address that begins with http:// or https://',
+    );
+  },
+);
+
 test.each([
   ['http', () => Promise.resolve(null)],
   ['https', certify],

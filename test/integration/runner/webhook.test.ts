@@ -87,3 +87,16 @@ test('all messages of a run together have one time limit', async () => {
   expect(performance.now() - begun).toBeLessThan(2000);
   expect(got).toHaveLength(1);
 });
+
+test('a wait that takes longer than the time left ends the attempts', async () => {
+  const { address } = await receive(503, null);
+  const send = createWebhook({
+    ...{ address, secret: '', withinMs: 700 },
+    fetch: async (...call) => {
+      // The machine is busy when the wait before the next attempt ends.
+      setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600), 300);
+      return fetch(...call);
+    },
+  });
+  expect(await send(message)).toBe('it did not answer in time');
+});

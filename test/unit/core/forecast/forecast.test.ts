@@ -74,6 +74,7 @@ describe('similar tasks', () => {
 describe('an issue that says nothing about the end', () => {
   test.each<[string, string, string]>([
     ['a title alone', 'Add CLI options', ''],
+    ['two words', 'Dark mode', '<!-- Describe it. -->\n'],
     ['a title, again', 'Add support for the F# language', 'Support for the F# language is a great addition'],
     ['an address alone', 'Look into it for highlighting', 'https://example.com/tool'],
     [
@@ -90,6 +91,7 @@ describe('an issue that says nothing about the end', () => {
 describe('an issue that says something about the end', () => {
   test.each<[string, string, string]>([
     ['in its title', 'Parsing an empty file should be harmless', ''],
+    ['as a failure in two words', 'Login crashes', ''],
     ['as a failure', 'Example parser crashes on empty file', ''],
     ['as what is not so', 'The index is not updated', ''],
     ['as boxes', 'Login for the shop', '- [ ] a person can log in'],

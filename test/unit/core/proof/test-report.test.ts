@@ -192,6 +192,54 @@ describe('the tests that a reporter names', () => {
     ['a list of mocha', '  1) sum\n', ['- sum']],
     ['after the summary of mocha', '  5 passing (7ms)\n\n  1) sum\n', []],
     ['an example of rust that moved', 'test src/lib.rs - add (line 9) ... ok', ['+ src/lib.rs - add']],
+    [
+      'colored fields of projects of vitest, which CI turns on',
+      ' ✓  unit  a/a.test.mjs (1 test) 26ms\n   ✓ sum (1)\n     ✓ adds 2ms\n ❯  web ui  b/b.test.mjs (1 test | 1 failed) 9ms\n   × b #12 7ms\n FAIL   web ui  b/b.test.mjs > b #12',
+      ['+ [a/a.test.mjs]', '+ a/a.test.mjs > sum > adds', '- [b/b.test.mjs]', '- b/b.test.mjs > b #12'],
+    ],
+    ['a retried test of vitest', ' ✓ a.test.ts > waits 10ms 5ms (retry x1)', ['+ a.test.ts > waits 10ms']],
+    ['a duration in a name', '  ✔ waits 10ms\n  ✔ waits 20ms (21ms)', ['+ waits 10ms', '+ waits 20ms']],
+    [
+      'colors of jest',
+      ' FAIL  ./a.test.js (5.1 s)\n  sum\n    ✓ adds\n    ✕ waits 10ms (2 ms)\n\n PASS   web ui  ./b.test.js\n  ✓ top',
+      [
+        '- [./a.test.js]',
+        '+ ./a.test.js > sum > adds',
+        '- ./a.test.js > sum > waits 10ms',
+        '+ [./b.test.js]',
+        '+ ./b.test.js > top',
+      ],
+    ],
+    [
+      'a project of jest',
+      'FAIL @shop/unit ./a.test.js\n  ● sum › adds\n',
+      ['- [./a.test.js]', '- ./a.test.js > sum > adds'],
+    ],
+    [
+      'the sign of a directive in a name of TAP, with carriage returns',
+      'ok 1 - issue \\#12\r\nnot ok 2 - issue \\#13\r\nok 3 - a # TODO later\r\nok 4 - is \\# TODO\r\nok 5 - #14 # SKIP',
+      ['+ issue #12', '- issue #13', '? a', '+ is # TODO', '? #14'],
+    ],
+    [
+      'parameters of pytest',
+      't/a.py::test_x[a PASSED b] PASSED [ 1%]\nt/a.py::T::test_x[a::b - c] FAILED [ 2%]\nFAILED t/a.py::T::test_x[a::b - c] - assert [1] == [2]',
+      ['+ t/a.py > test_x[a PASSED b]', '- t/a.py > T > test_x[a::b - c]', '- [t/a.py]'],
+    ],
+    [
+      'the summary of pytest -rA',
+      'PASSED t/a.py::T::test_x[1]\nSKIPPED [1] t/a.py:9: no\nXFAIL t/a.py::test_y - later\nERROR shop::db - gone',
+      ['+ t/a.py > T > test_x[1]', '? t/a.py > test_y'],
+    ],
+    [
+      'equal names in two classes of one file in JUnit, with numbers of characters',
+      '<testcase classname="sum" name="a &#x3E; b&#10;&#62;" file="a.js"/><testcase classname="mul" name="a &#x3E; b" file="a.js"/>',
+      ['+ a.js > sum > a > b >', '+ a.js > mul > a > b'],
+    ],
+    [
+      'cargo nextest',
+      '        PASS [   0.005s] (  1/763) shop cart::tests::adds\n  TRY 1 FAIL [   0.009s] (───) shop::bin/shop waits\n  TRY 2 PASS [   0.009s] (2/3) shop::bin/shop waits\n     SIGABRT [   0.006s] shop::outer outer\n        SLOW [> 60.000s] shop::outer slow\n     Summary [   0.007s] 3 tests run: 2 passed, 1 failed, 0 skipped',
+      ['+ shop > cart > tests > adds', '+ shop::bin/shop > waits', '- shop::outer > outer'],
+    ],
     ['JUnit beside other output', ' ✓ other\n<testsuite><testcase name="a" classname="B"/></testsuite>', ['+ B > a']],
     [
       'tags in a marked section',
