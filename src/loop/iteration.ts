@@ -287,14 +287,8 @@ async function conclude(
   const done: Work = { ...work, tasks, state, withheld, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
-  return {
-    work: done,
-    soFar: addIterationToRun(
-      soFar,
-      { analysis, verdict: settled.verdict, end: output.end, steps },
-      countEntryCalls(entry),
-    ),
-  };
+  const told = { analysis, verdict: settled.verdict, end: output.end, steps };
+  return { work: done, soFar: addIterationToRun(soFar, told, countEntryCalls(entry)) };
 }
 
 /** Returns the withheld paths that are named: those that the task is about first, then one of each reason. */

@@ -241,7 +241,7 @@ async function projectFolder({ configFolder, workFolder }: SessionPlace): Promis
   const owner = await realPathOfFolder(workFolder);
   const root = join(configFolder, ...FOLDERS);
   const names = (await listPlainFiles(root, 'folder')).slice(0, MAX_PROJECTS);
-  for (const name of names) if ((await readHead(join(root, name, OWNER)))?.trim() === owner) return name;
+  for (const name of names) if ((await readFileHead(join(root, name, OWNER)))?.trim() === owner) return name;
   return `ralph-${createHash('sha256').update(owner).digest('hex').slice(0, 16)}`;
 }
 
@@ -270,12 +270,12 @@ function shortId(id: string): string {
 
 /** Returns the session id in the first line. */
 async function sessionIdIn(path: string): Promise<unknown> {
-  const [line = ''] = ((await readHead(path)) ?? '').split('\n');
+  const [line = ''] = ((await readFileHead(path)) ?? '').split('\n');
   return asObject(tryJson(line))?.['sessionId'];
 }
 
 /** Returns the beginning of a file. */
-async function readHead(path: string): Promise<string | null> {
+async function readFileHead(path: string): Promise<string | null> {
   return readPlainFile(path, async (file, size) => {
     const buffer = Buffer.alloc(Math.min(size, MAX_HEAD_BYTES));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);

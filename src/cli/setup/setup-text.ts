@@ -59,7 +59,7 @@ export function renderPreview(changes: readonly FileChange[], colours: boolean):
     return colours && colour !== null ? `\u001B[${colour}m${shown}\u001B[0m` : shown;
   };
   return changes
-    .flatMap((change) => [...renderFileDiff(change).map(paint), ...leftLines(change)].map((line) => `${line}\n`))
+    .flatMap((change) => [...listDiffLines(change).map(paint), ...leftLines(change)].map((line) => `${line}\n`))
     .join('');
 }
 
@@ -86,7 +86,7 @@ Next:
 }
 
 /** Renders a change as lines of a unified diff with a single hunk; empty if nothing changes. */
-export function renderFileDiff(change: FileChange): readonly string[] {
+export function listDiffLines(change: FileChange): readonly string[] {
   if (!('before' in change)) return [];
   const before = splitDiffLines(change.before ?? '');
   const after = 'after' in change ? splitDiffLines(change.after) : [];

@@ -1,5 +1,5 @@
 import { listFirstNames, toOneLine } from '../text/phrase.ts';
-import { type ExaminedStep, readStepInput } from './examined-step.ts';
+import { type ExaminedStep, findStepInput } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import type { RalphStep } from './workflow.ts';
 
@@ -58,7 +58,7 @@ export const withoutStore = warningFinding(
 /** Checks that runs of every trigger can write the state. */
 export function checkStateCache(examined: ExaminedStep): Finding {
   const { workflow, step } = examined;
-  const store = readStepInput(examined, 'state-store');
+  const store = findStepInput(examined, 'state-store');
   const readers = workflow.triggers.map(({ event }) => event).filter((event) => !CACHE_WRITERS.includes(event));
   const refusing = step.cacheMode === 'write' ? [] : readers;
   if (store === 'none') return withoutStore;

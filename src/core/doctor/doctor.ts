@@ -14,7 +14,7 @@ import {
 } from './finding.ts';
 import { checkAgentKey, checkMachine } from './machine-findings.ts';
 import { checkRepositorySettings } from './repository-findings.ts';
-import { readStepInput, type ExaminedStep } from './examined-step.ts';
+import { findStepInput, type ExaminedStep } from './examined-step.ts';
 import { hasOwnToken, READ_RIGHTS } from './permission-findings.ts';
 import { checkWorkflowStep } from './step-findings.ts';
 import { callsRalph, isExpression, type Workflow } from './workflow.ts';
@@ -74,7 +74,7 @@ function competingWorkflows({ files }: DoctorFacts, rules: ActionRules): readonl
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const taskKeysOf = ({ uses }: Workflow): readonly string[] =>
     uses.map((step) =>
-      JSON.stringify([readStepInput({ step, rules }, 'task-label'), readStepInput({ step, rules }, 'branch-prefix')]),
+      JSON.stringify([findStepInput({ step, rules }, 'task-label'), findStepInput({ step, rules }, 'branch-prefix')]),
     );
   return workflows.flatMap((workflow, at) =>
     workflows.slice(0, at).flatMap((earlier) => {
@@ -175,8 +175,8 @@ function withOpenVariables({ says }: Finding, variables: readonly string[]): Fin
 
 /** Returns findings about the triggers and rights of runs that answer reviews and failed checks. */
 function answerFindings(examined: ExaminedStep): readonly Finding[] {
-  const answersReviews = readStepInput(examined, 'answer-reviews') !== 'false';
-  const answersChecks = readStepInput(examined, 'answer-checks') !== 'false';
+  const answersReviews = findStepInput(examined, 'answer-reviews') !== 'false';
+  const answersChecks = findStepInput(examined, 'answer-checks') !== 'false';
   if (!answersReviews && !answersChecks) return [okFinding('answers', 'Reviews and checks are left to people.')];
   const found = [
     ...(answersReviews ? missingReviews(examined) : []),
@@ -310,7 +310,7 @@ function eventsLeftOut({ workflow, step }: ExaminedStep): readonly Finding[] {
 }
 
 function prefixMismatch(examined: ExaminedStep): readonly Finding[] {
-  const prefix = readStepInput(examined, 'branch-prefix');
+  const prefix = findStepInput(examined, 'branch-prefix');
   const compared = [...examined.step.condition.matchAll(BRANCH_CONDITION)].map(([, text = '']) => text);
   const other = compared.find((text) => prefix !== null && !prefix.toLowerCase().startsWith(text.toLowerCase()));
   if (other === undefined || prefix === null || isExpression(prefix)) return [];

@@ -14,7 +14,7 @@ export interface ExaminedStep {
 }
 
 /** Returns an input of the step or the input's default; null for an expression, whose value only a run knows. */
-export function readStepInput(
+export function findStepInput(
   { step, rules }: Pick<ExaminedStep, 'step' | 'rules'>,
   name: DefaultedInput,
 ): string | null {

@@ -1,18 +1,10 @@
-import { suggestRulesToAllow } from '../people/rules-to-allow.ts';
 import { AGENTS, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { listFirstNames } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BaseTrial, DoctorFacts, KeyTrial } from './facts.ts';
-import {
-  findCommandsInNotes,
-  createRemedy,
-  type Finding,
-  okFinding,
-  problemFinding,
-  uncheckedFinding,
-  warningFinding,
-} from './finding.ts';
-import { readStepInput, type ExaminedStep } from './examined-step.ts';
+import { createRemedy, type Finding, okFinding, problemFinding, uncheckedFinding, warningFinding } from './finding.ts';
+import { checkAllowedTools } from './command-findings.ts';
+import { findStepInput, type ExaminedStep } from './examined-step.ts';
 
 /** Returns the finding about the agent's key; `which` is the subject of its sentence. */
 export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
@@ -68,7 +60,7 @@ export function checkMachine(examined: ExaminedStep, facts: DoctorFacts): readon
     ...checkPrices(agentsIn(examined), {
       hasPrices: (examined.step.inputs['prices'] ?? '') !== '',
       isLimited: (['max-cost-usd', 'max-cost-usd-per-day'] as const).some(
-        (name) => readStepInput(examined, name) !== '0',
+        (name) => findStepInput(examined, name) !== '0',
       ),
       unpriced: examined.rules.unpricedModels(examined.step.inputs),
     }),
@@ -78,7 +70,7 @@ export function checkMachine(examined: ExaminedStep, facts: DoctorFacts): readon
 
 function agent(examined: ExaminedStep, { hasNpm }: DoctorFacts): Finding {
   const { step, rules } = examined;
-  const version = readStepInput(examined, 'agent-version');
+  const version = findStepInput(examined, 'agent-version');
   const chosen = rules.agents({ ...step.inputs, 'agent-version': version ?? '' });
   const own = chosen.flatMap(({ path }) => (path === null ? [] : [`\`${path}\``]));
   if (own.length > 0)
@@ -223,11 +215,8 @@ const toFix = createRemedy(
   {},
 );
 
-/** Matches the shell's built-in commands that need no rule. */
-const SHELL_BUILTIN = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
-
 function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Finding {
-  const given = readStepInput(examined, 'allowed-tools');
+  const given = findStepInput(examined, 'allowed-tools');
   return given === null
     ? uncheckedFinding('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', checkedByRun)
     : checkAllowedTools(examined.rules, {
@@ -235,54 +224,6 @@ function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Find
         agentNotes,
         verify: verifyOfStep(examined) ?? [],
       });
-}
-
-/** Checks that the agent may run the commands in its notes and in `verify`. */
-export function checkAllowedTools(
-  { refusedCommands, toolRulesOf, defaults }: Pick<ActionRules, 'refusedCommands' | 'toolRulesOf' | 'defaults'>,
-  facts: { readonly allowed: readonly string[]; readonly agentNotes: string; readonly verify: readonly string[] },
-): Finding {
-  const { allowed, agentNotes, verify: commands } = facts;
-  const lines = [...findCommandsInNotes(agentNotes), ...commands];
-  const notAllowed = [...new Set(lines.flatMap((line) => refusedCommands(line, allowed) ?? []))].filter(
-    (command) => !SHELL_BUILTIN.test(command),
-  );
-  if (notAllowed.length === 0)
-    return okFinding(
-      'allowed-tools',
-      lines.length === 0
-        ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
-        : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
-    );
-  const added = [...new Set(notAllowed.flatMap((command) => suggestRulesToAllow({ tool: 'Bash', command }, allowed)))];
-  return warningFinding(
-    'allowed-tools',
-    `The agent may not run ${listFirstNames(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    notAllowed.some((command) => SETS_VARIABLES.test(command))
-      ? createRemedy(
-          'No rule covers a command with these variables before it: set them in an earlier step, and name them in `agent-env`.',
-          {},
-        )
-      : added.length === 0
-        ? createRemedy(
-            'A rule for a shell would allow everything: put the command in a script and name the script.',
-            {},
-          )
-        : createRemedy('Allow it.', {
-            paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
-          }),
-  );
-}
-
-const SETS_VARIABLES = /^[A-Za-z_]\w*=/;
-
-/**
- * Returns the value of `allowed-tools` for these rules: additions to the default, each with a `+`, or all rules if some
- * of the default are missing.
- */
-function ruleList(rules: readonly string[], byDefault: readonly string[]): string {
-  const beyond = rules.filter((rule) => !byDefault.includes(rule));
-  return byDefault.every((rule) => rules.includes(rule)) ? beyond.map((rule) => `+${rule}`).join(',') : rules.join(',');
 }
 
 function isolation({ step }: ExaminedStep): Finding {
@@ -308,7 +249,7 @@ function isolation({ step }: ExaminedStep): Finding {
 }
 
 function spend(examined: ExaminedStep, { spentTodayUsd }: DoctorFacts): Finding {
-  const text = readStepInput(examined, 'max-cost-usd-per-day');
+  const text = findStepInput(examined, 'max-cost-usd-per-day');
   return text === null || Number.isNaN(Number(text))
     ? uncheckedFinding(
         'spend',

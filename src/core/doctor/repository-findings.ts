@@ -4,7 +4,7 @@ import { findRuleEffect } from '../refusals/server-rules.ts';
 import { listFirstNames, quoteShellText } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BranchRule, DoctorFacts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
-import { readStepInput, settingsPageOf, repositorySettingOf } from './examined-step.ts';
+import { findStepInput, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Returns the findings about the repository's settings on GitHub. */
@@ -44,7 +44,7 @@ function inForce(
 ): string | null {
   const { rules, workflow, settings } = facts;
   const [step] = workflow?.uses ?? [];
-  if (step !== undefined) return readStepInput({ step, rules }, name);
+  if (step !== undefined) return findStepInput({ step, rules }, name);
   const [answered] = settings;
   return answered?.settings.find(({ input }) => input === name)?.text.trim() ?? rules.defaults[name] ?? '';
 }

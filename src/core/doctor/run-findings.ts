@@ -11,10 +11,10 @@ import {
   warningFinding,
   type Finding,
 } from './finding.ts';
+import { checkAllowedTools } from './command-findings.ts';
 import {
   checkAgentKey,
   checkDailySpend,
-  checkAllowedTools,
   tryAgain,
   tryOneIteration,
   checkVerify,

@@ -1,7 +1,7 @@
 import { findNearest } from '../text/nearest.ts';
 import { listFirstNames, quoteYamlText, toOneLine, completeSentence } from '../text/phrase.ts';
 import { checkJobCaches, checkStateCache } from './cache-findings.ts';
-import { type ExaminedStep, readStepInput } from './examined-step.ts';
+import { type ExaminedStep, findStepInput } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { hasOwnToken, checkTokenPermissions, checkPullRequestSetting } from './permission-findings.ts';
@@ -147,7 +147,7 @@ function runnerFinding(examined: ExaminedStep): Finding {
       `The job runs on \`${other}\`, and the action needs Linux.`,
       createRemedy('Choose a Linux runner.', { paste: 'runs-on: ubuntu-latest' }),
     );
-  const minutes = Number(readStepInput(examined, 'max-minutes') ?? Number.NaN) + EXTRA_MINUTES;
+  const minutes = Number(findStepInput(examined, 'max-minutes') ?? Number.NaN) + EXTRA_MINUTES;
   return timeoutMinutes !== '' && Number(timeoutMinutes) < minutes
     ? warningFinding(
         'runner',
@@ -162,12 +162,12 @@ function runnerFinding(examined: ExaminedStep): Finding {
  * file has no known requester. Task files that are default sources are ignored, because they may not exist.
  */
 function notifyFindings(examined: ExaminedStep): readonly Finding[] {
-  const sources = readStepInput(examined, 'task-sources');
+  const sources = findStepInput(examined, 'task-sources');
   const isScheduled = examined.workflow.triggers.some(({ event }) => event === 'schedule');
   const isOfFiles =
     Object.hasOwn(examined.step.inputs, 'task-sources') && /\b(?:plan|prd|beads|prompt)\b/.test(sources ?? '');
   if (!isScheduled || !isOfFiles) return [];
-  return readStepInput(examined, 'notify') === 'auto'
+  return findStepInput(examined, 'notify') === 'auto'
     ? [
         warningFinding(
           'notify',
@@ -180,7 +180,7 @@ function notifyFindings(examined: ExaminedStep): readonly Finding[] {
 
 /** Warns if auto-merge is enabled with the job's own token. */
 function autoMergeFindings(examined: ExaminedStep): readonly Finding[] {
-  const setting = readStepInput(examined, 'auto-merge');
+  const setting = findStepInput(examined, 'auto-merge');
   if (setting === null || setting === '' || setting === 'false') return [];
   return hasOwnToken(examined.step)
     ? [okFinding('pull-requests', 'Auto-merge is armed by a token whose merges start workflows.')]

@@ -1,6 +1,6 @@
 import { isSameLabel, planLabelOf } from '../people/labels.ts';
 import { listFirstNames, quoteYamlText } from '../text/phrase.ts';
-import { type ExaminedStep, readStepInput } from './examined-step.ts';
+import { type ExaminedStep, findStepInput } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { callsRalph, isExpression, type RalphStep } from './workflow.ts';
 
@@ -49,7 +49,7 @@ export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
     ...(has('issues') && !/event\.label|labels/.test(step.condition) ? ['issues'] : []),
     ...(has('issue_comment') && !/comment\.body/.test(step.condition) ? ['issue_comment'] : []),
   ];
-  const label = readStepInput(examined, 'task-label');
+  const label = findStepInput(examined, 'task-label');
   if (has('issues') && label !== null) {
     const other = [conditionFilter(step), calledWorkflowFilter(examined)].find(
       ({ labels }) => labels.length > 0 && !labels.some((name) => isSameLabel(name, label)),

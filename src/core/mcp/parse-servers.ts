@@ -91,7 +91,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
   const problems: string[] = [];
   const top = parseTopEntries(text, (why) => problems.push(why));
   const servers = Object.entries(top).flatMap(([name, given]) => {
-    const place = `mcpServers.${formatPosition(name)}`;
+    const place = `mcpServers.${formatKey(name)}`;
     const wrong = (part: string, why: string): void => {
       problems.push(`${place}${part} ${why}`);
     };
@@ -241,7 +241,7 @@ function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<stri
   const entries = isList ? names.data.map((name) => [name, `\${${name}}`] as const) : Object.entries(read.data ?? {});
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
-      const place = `.${key}.${formatPosition(name)}`;
+      const place = `.${key}.${formatKey(name)}`;
       if (!(key === 'env' ? VARIABLE : HEADER).test(name)) {
         wrong(place, `is not a name of ${key === 'env' ? 'an environment variable' : 'a header'}`);
         return [];
@@ -273,7 +273,7 @@ function unknownKey(key: string, known: readonly string[]): string {
 }
 
 /** Formats a name as part of a position. */
-function formatPosition(name: string): string {
+function formatKey(name: string): string {
   return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(toOneLine(capText(name, 40), 40));
 }
 

@@ -170,8 +170,7 @@ export const detectedLanguages: readonly Language[] = [
     by: ['pom.xml', 'build.gradle.kts', 'build.gradle', 'settings.gradle.kts', 'settings.gradle'],
     language: ['@kotlin ? Kotlin', 'Java'],
     facts: {
-      kotlin: /kotlin/i,
-      multiplatform: /\bmultiplatform\b/,
+      ...{ kotlin: /kotlin/i, multiplatform: /\bmultiplatform\b/ },
       spring: /spring-?boot|springframework\.boot/i,
       maven: /<(?:maven\.compiler\.(?:release|source|target)|java\.version|release)>\s*(?:1\.)?(\d{1,2})\s*</,
       gradle: /(?:JavaLanguageVersion\.of\(|jvmToolchain\(|JavaVersion\.VERSION_)(\d{1,2})/,

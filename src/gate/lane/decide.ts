@@ -18,13 +18,7 @@ import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
-import {
-  type CommandAnswer,
-  endIntake,
-  type IntakeLane,
-  type RunNotes,
-  type EndIntake,
-} from '../../handover/intake.ts';
+import { endIntake, type EndIntake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
@@ -262,7 +256,7 @@ function endWithoutTasks(request: WorkRequest, { judged, notes }: Work): EndInta
 }
 
 /** Returns the answer to a person who named an issue that is not a task, with the reason. */
-function refusal({ requested, issues }: WorkRequest, why: readonly string[]): CommandAnswer | null {
+function refusal({ requested, issues }: WorkRequest, why: readonly string[]): EndIntake['answer'] {
   const thread = requested === 'by-name' ? issues[0]?.number : undefined;
   return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
 }

@@ -2,13 +2,12 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import {
   explainRefusal,
-  isBranchName,
   isForSignatures,
   isStale,
   describePushFailure,
   refusalOfSigning,
 } from '../../core/refusals/refusal.ts';
-import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/remote.ts';
+import type { PushedWithState, PushResult, Remote, SignResult } from '../../ports/remote.ts';
 import type { Head, WriteResult } from '../../ports/state.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -30,11 +29,12 @@ import {
   hideToken,
   pushTogether,
 } from './ask-remote.ts';
+import { deleteBranch, deleteIfAt } from './delete-branch.ts';
 import type { pushMerged } from './merge-others.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
 import { groupPathsByTask, receiveBranch, remakeCommitsWithout, withObjectsStoredIn } from './receive.ts';
-import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';
+import { hasSignedForm, signCommits } from './sign.ts';
 
 /**
  * Creates the remote over HTTP(S), used from our own bare repository, so that no config, hook or ref of the checkout
@@ -249,48 +249,6 @@ async function pushOn(git: Git, options: RemoteOptions, push: BranchPush): Promi
 async function tryMerged(...push: Parameters<typeof pushMerged>): ReturnType<typeof pushMerged> {
   const loaded = await import('./merge-others.ts');
   return loaded.pushMerged(...push);
-}
-
-async function deleteBranch(
-  git: Git,
-  options: RemoteOptions,
-  { branch, head }: Parameters<Remote['deleteBranch']>[0],
-): Promise<BranchDeleted> {
-  const { url, branchPrefix } = options;
-  const ref = `refs/heads/${branch}`;
-  const question = { url, ref, network: buildNetwork(options) };
-  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
-    return rejectPush(
-      `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever deleted.`,
-    );
-  if (!isBranchName(branch)) return { kind: 'gone' };
-  const there = await readRemote(git, question, [unsignedRefOf(branch)]);
-  if (there.defaultBranch === branch)
-    return rejectPush(`"${branch}" is the default branch of ${url}, which is never deleted.`);
-  if (there.tip !== null && there.tip !== head) return { kind: 'moved' };
-  // Delete refs that a run may have left that was killed while its commits were being signed.
-  for (const left of there.beside) await askRemote(git, ['push', '--no-verify', url, `:${left}`], question.network);
-  if (there.tip === null) return { kind: 'gone' };
-  const removed = await deleteIfAt(git, question, head);
-  if (removed.exitCode === 0) return { kind: 'deleted' };
-  // Another run, a person or GitHub itself may have deleted it first, so read the branch.
-  const { tip } = await readRemote(git, question);
-  if (tip === null) return { kind: 'gone' };
-  if (tip !== head) return { kind: 'moved' };
-  const refused = pushRefusalOf(removed);
-  return refused.kind === 'refused' ? refused : rejectPush(refused.why);
-}
-
-/** Deletes the branch if `tip` is still its tip. */
-function deleteIfAt(
-  git: Git,
-  { url, ref, network }: Question & { readonly ref: string },
-  tip: ObjectId,
-): Promise<GitAnswer> {
-  return git.answer(
-    ['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${tip}`, url, `:${ref}`],
-    network,
-  );
 }
 
 /**

@@ -223,15 +223,12 @@ export function suggestAfterRounds(kind: FeedbackItem['kind'], stands: boolean):
   const steps = suggestForFeedback(kind, 'used-up');
   if (!stands) return steps;
   return [
-    createNextStep('nothing', ENOUGH_IF[kind]),
+    createNextStep('nothing', ENOUGH_IF[kind] ?? ', if that is what you wanted'),
     ...steps.map((one, at) => (at === 0 ? { ...one, lead: 'if not, ' } : one)),
   ];
 }
 
-const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
-  thread: ', if that is what you wanted',
-  review: ', if that is what you wanted',
-  comment: ', if that is what you wanted',
+const ENOUGH_IF: Readonly<Partial<Record<FeedbackItem['kind'], string>>> = {
   check: ', if the check passes now',
   conflict: ', if the pull request can be merged now',
 };

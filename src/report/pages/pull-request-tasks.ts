@@ -6,7 +6,7 @@ import { listIterationsOn, listStartedTasks } from '../facts.ts';
 import { formatCount, formatTaskState } from '../format.ts';
 import { renderLink, renderTaskLink, renderText } from '../markdown.ts';
 import type { TestState } from '../sentences/alarms.ts';
-import { renderProofLines } from '../sentences/look-at.ts';
+import { listProofSentences } from '../sentences/look-at.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { renderBranchCost } from '../sentences/spend.ts';
 import { renderCommitLink, renderStateGlyph, renderUnlistedTasks } from './sections.ts';
@@ -89,7 +89,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
-    ...(share.proof === undefined ? [] : renderProofLines(share.proof).map((line) => `\n  ${line}`)),
+    ...(share.proof === undefined ? [] : listProofSentences(share.proof).map((line) => `\n  ${line}`)),
     ...(progress.unmarked ? [`\n  ${capitalizeFirst(UNMARKED)}.`] : []),
   ].join('\n');
 }

@@ -89,26 +89,15 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
         ]
       : [];
   const at = `<sub>${formatInstant(report.endedAt)}</sub>`;
-  if (taskId === null)
-    return [
-      STATUS_MARKER,
-      // The description has the headline, except of a failed run, which could not publish its results.
-      seeLine(
-        report.outcome.kind === 'failed'
-          ? renderHeadline(report, 'markdown')
-          : capitalizeFirst(nameOutcome(report.outcome)),
-        `the description, or the ${renderLink('log of the run', report.logUrl)}`,
-      ),
-      ...unsaved,
-      at,
-    ].join('\n\n');
   const { pullRequest, outcome } = report;
+  const headline = renderHeadline(report, 'markdown');
+  // The description has the headline, except of a failed run, which could not publish its results.
+  const end = outcome.kind === 'failed' ? headline : capitalizeFirst(nameOutcome(outcome));
+  const log = renderLink('log of the run', report.logUrl);
+  if (taskId === null)
+    return [STATUS_MARKER, seeLine(end, `the description, or the ${log}`), ...unsaved, at].join('\n\n');
   const pull = pullRequest === null ? null : `pull request ${renderLink(`#${pullRequest.number}`, pullRequest.url)}`;
-  const where = [
-    ...(pull === null ? [] : [pull]),
-    `branch ${renderCode(report.branch, 120)}`,
-    renderLink('log of the run', report.logUrl),
-  ];
+  const where = [...(pull === null ? [] : [pull]), `branch ${renderCode(report.branch, 120)}`, log];
   const stuck = task === null ? '' : renderStuckTask(task, report);
   const counts = [formatCount(report.iterations.length, 'iteration'), renderCostNoun(report)];
   const done = formatTasksDone(listDoneTasks(report).length, report.tasks.length);
@@ -119,11 +108,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     // A failed run could not publish its results, so put its headline on every issue that it worked on.
     ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
-      : [
-          pull === null || outcome.kind === 'failed'
-            ? renderHeadlineSection(report)
-            : seeLine(renderHeadline(report, 'markdown'), pull),
-        ]),
+      : [pull === null || outcome.kind === 'failed' ? renderHeadlineSection(report) : seeLine(headline, pull)]),
     ...describeVerifications(report),
     // A single task needs no bar, because its state is already above.
     report.tasks.length < 2

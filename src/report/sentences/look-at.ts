@@ -63,7 +63,7 @@ export function describeUnprovenTests(report: RunReport): readonly string[] {
 /** Reports for each task of the branch, on one line, what its tests prove or why that is unknown. */
 export function describeProvenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) => {
-    const sentences = renderProofLines(proof);
+    const sentences = listProofSentences(proof);
     return sentences.length === 0 ? [] : [`${name}: ${sentences.join(' ')}`];
   });
   return capLines(lines, MAX_PROOF_LINES);
@@ -78,7 +78,7 @@ function proofsIn(report: RunReport): readonly { readonly name: string; readonly
 }
 
 /** Renders the sentences of a proof that a reviewer need not look at first. */
-export function renderProofLines(proof: Proof): readonly string[] {
+export function listProofSentences(proof: Proof): readonly string[] {
   return describeProof(proof).flatMap((sentence) => (sentence.concern === null ? [renderProofSentence(sentence)] : []));
 }
 

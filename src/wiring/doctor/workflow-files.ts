@@ -6,7 +6,7 @@ import type { WorkflowChange, WorkflowPlan } from '../../cli/inspect/tune.ts';
 import type { OtherWorkflow, WorkflowFile } from '../../core/doctor/facts.ts';
 import { ACTION_INPUTS } from '../../config/setting-table.ts';
 import { isExpression, parseWorkflow, type RalphStep } from '../../core/doctor/workflow.ts';
-import { listPullRequestWorkflows } from '../../core/setup/ci/jobs.ts';
+import { listPullRequestWorkflows } from '../../core/setup/ci/events.ts';
 import { hasChanges } from '../../git/home/committed.ts';
 import { parseYaml } from '../../yaml/located.ts';
 import { setYamlValues } from '../../yaml/set-values.ts';

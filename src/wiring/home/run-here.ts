@@ -91,10 +91,8 @@ export function createRunHere(packageRoot: URL): RunHere {
       const home = placeOfHome(checkout.top, environment);
       const place = taken === null ? home : locateLaneFolders(home, taken.intake.lane.id);
       const shared = await readWorkflowInputs(checkout.top, asked.inputs);
-      const config = await completeHomeSettings(
-        { ...shared.inputs, ...asked.inputs },
-        { checkout, place, environment },
-      );
+      const inputs = { ...shared.inputs, ...asked.inputs };
+      const config = await completeHomeSettings(inputs, { checkout, place, environment });
       const result = await begin({ asked, terminal, packageRoot, environment, checkout, place, config, shared, taken });
       await handed?.end(result);
       return result;

@@ -7,8 +7,9 @@ import {
   classifyCommand,
   type CommandPurpose,
 } from './commands.ts';
-import { describeContainerJob, convertContainerSteps } from './services.ts';
+import { describeContainerJob } from './services.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
+import { type CommandWithPurpose, flattenSteps, isTestPurpose, type JobPlan, planJob } from './plan.ts';
 import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
 
@@ -18,9 +19,9 @@ const MAX_UNREAD = 8;
 
 /** Returns what the jobs of CI propose, or null if none of them has a test that init can repeat. */
 export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]): CiProposal | null {
-  const read = jobs.map((job) => ({ job, plan: planOf(job) }));
+  const read = jobs.map((job) => ({ job, plan: planJob(job) }));
   const candidates = read
-    .filter(({ plan }) => plan.verify.some(({ purpose }) => isTest(purpose)))
+    .filter(({ plan }) => plan.verify.some(({ purpose }) => isTestPurpose(purpose)))
     .toSorted((a, b) => scoreOf(b, stacks) - scoreOf(a, stacks));
   const [first] = candidates;
   if (first === undefined || scoreOf(first, stacks) < MIN_SCORE) return null;
@@ -62,7 +63,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
       ({ what }) => what,
     ).slice(0, MAX_UNREAD),
     services: Object.assign({}, ...chosen.map(({ job }) => job.services)) as YamlMap,
-    submodules: submodulesOf(chosen.flatMap(({ job }) => flatten(job.steps))),
+    submodules: submodulesOf(chosen.flatMap(({ job }) => flattenSteps(job.steps))),
     byFolder: commandsByFolder(
       parts.flatMap(({ commands }) => commands),
       offered,
@@ -73,7 +74,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
 /** Returns the lines of CI that may be tests and that init cannot repeat, and the jobs whose tests run elsewhere. */
 export function listUnreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
   const found = jobs.flatMap(({ path, id, system, steps }): readonly UnreadLine[] => {
-    const flat = flatten(steps);
+    const flat = flattenSteps(steps);
     const job = `${path} (${id})`;
     if (system !== 'Linux') return [{ what: job, why: `it runs on ${system}, and Ralph's job on Linux` }];
     if (flat.some((step) => step.kind === 'checkout' && step.isForeign))
@@ -87,100 +88,6 @@ export function listUnreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
   return unique(found, ({ what }) => what).slice(0, MAX_UNREAD);
 }
 
-interface Purposeful {
-  readonly command: CiCommand;
-  readonly purpose: CommandPurpose;
-}
-
-/** The steps of a job, sorted by purpose. */
-interface Plan {
-  readonly setUp: readonly CiStep[];
-  readonly verify: readonly Purposeful[];
-  readonly offered: readonly Purposeful[];
-  readonly unread: readonly UnreadLine[];
-  readonly isForeign: boolean;
-  readonly takesArtifacts: boolean;
-  /** True if the set-up cannot install a tool: an action cannot be copied, or the job builds the tool. */
-  readonly lacksTools: boolean;
-}
-
-function planOf(job: CiJob): Plan {
-  const steps = job.container === '' ? job.steps : convertContainerSteps(job.steps);
-  const flat = flatten(steps);
-  const all = flat.flatMap((step) =>
-    step.kind === 'run' ? [{ command: step.command, purpose: classifyCommand(step.command.text) }] : [],
-  );
-  // After a change of the project's packages, tests would test other packages, so these tests are left out.
-  const change = all.findIndex(
-    ({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)),
-  );
-  const before = change < 0 ? all : all.slice(0, change);
-  const hasTest = before.some(({ purpose }) => purpose === 'test');
-  const isProof = ({ purpose }: Purposeful): boolean => purpose === 'test' || (!hasTest && purpose === 'slow');
-  const last = before.findLastIndex(isProof);
-  const isNeeded = (one: Purposeful, at: number): boolean =>
-    at <= last &&
-    (isProof(one) ||
-      ['install', 'build', 'before'].includes(one.purpose) ||
-      // The agent's home folder is a different one and lacks a tool that was installed into this one, so `verify` must
-      // install it.
-      (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b|GITHUB_/.test(one.command.text)));
-  const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
-  const changes = before.flatMap(({ command, purpose }) =>
-    purpose === 'change' ? [{ what: command.text, why: 'it changes the files of the project' }] : [],
-  );
-  const setUp = withoutProducts(steps);
-  return {
-    setUp,
-    verify: before.filter(isNeeded),
-    offered: before.filter(
-      (one, at) =>
-        one.purpose === 'check' ||
-        (one.purpose === 'slow' && !isProof(one)) ||
-        (at > last && one.purpose === 'before' && RUNS_SCRIPT.test(one.command.text)),
-    ),
-    unread: [...unread.map(({ what, why }) => ({ what, why })), ...changes],
-    isForeign:
-      flat.some((step) => step.kind === 'checkout' && step.isForeign) ||
-      all.some(({ command }) => /^cd \.\.\//.test(command.text)),
-    takesArtifacts: flat.some(({ kind }) => kind === 'download'),
-    lacksTools: unread.some(({ isSetUp }) => isSetUp) || setUp.length < steps.length,
-  };
-}
-
-/** Matches commands that run a script of the project, which after the tests is probably a check. */
-const RUNS_SCRIPT =
-  /^(?:(?:npm run|pnpm|yarn|bun run|deno task|make|just|task|composer|mix|bundle exec|poetry run|uv run)\s|(?:\.\/)?(?:scripts?|bin|ci|tools)\/)/;
-
-/** Returns the steps of the set-up, except those that install the products of an earlier build. */
-function withoutProducts(steps: readonly CiStep[]): readonly CiStep[] {
-  const isOf = (step: CiStep, ...purposes: readonly CommandPurpose[]): boolean =>
-    step.kind === 'run' && purposes.includes(classifyCommand(step.command.text));
-  const built = flatten(steps).findIndex((step) => isOf(step, 'build'));
-  const products = new Set(
-    flatten(steps).filter(
-      (step, at) =>
-        built >= 0 &&
-        at > built &&
-        step.kind === 'run' &&
-        isOf(step, 'install', 'tool') &&
-        PRODUCT.test(step.command.text),
-    ),
-  );
-  return steps.filter((step) => !products.has(step));
-}
-
-/** Matches commands that install the products of a build. */
-const PRODUCT = /\b(?:make|ninja|meson|cmake)\b.*\binstall|\s\.?\.?\/|\s(?:dist|build)\/|\.(?:tgz|whl)\b/;
-
-function flatten(steps: readonly CiStep[]): readonly CiStep[] {
-  return steps.flatMap((step) => (step.kind === 'local' ? flatten(step.steps) : [step]));
-}
-
-function isTest(purpose: CommandPurpose): boolean {
-  return purpose === 'test' || purpose === 'slow';
-}
-
 const MIN_SCORE = 0;
 /** The score of a job that runs tests and has no special purpose. */
 const ORDINARY_SCORE = 30;
@@ -190,14 +97,14 @@ const IS_SPECIAL =
   /e2e|integration|external|bench|fuzz|coverage|nightly|\bdocs?\b|example|compat|\bmin|lowest|oldest|msrv|publish|types?\b|typing|smoke|lint|release|deploy|canary|windows|macos|\bmac\b|wasm|cross|downstream|sanitiz|\bscan|musl|alpine|memcheck|valgrind|native-image|subset|reproducib/i;
 const NO_CHECK = /release|publish|deploy|pages|nightly|stale|label|codeql|depend|security|bench/i;
 
-function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, stacks: readonly Stack[]): number {
+function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: JobPlan }, stacks: readonly Stack[]): number {
   const names = `${job.path.replace(/^.*\//, '')} ${job.id} ${job.name}`.replaceAll('_', ' ');
   const commands = plan.verify.map(({ command }) => command.text).join('\n');
   const [main] = stacks;
   const points: readonly (readonly [boolean, number])[] = [
     [plan.verify.some(({ purpose }) => purpose === 'test'), 30],
     // Only the name of a file says `test` in some commands.
-    [plan.verify.some(({ command: { text } }) => isTest(classifyCommand(text.replaceAll(/\S*\/\S*/g, '')))), 3],
+    [plan.verify.some(({ command: { text } }) => isTestPurpose(classifyCommand(text.replaceAll(/\S*\/\S*/g, '')))), 3],
     [IS_TEST_NAME.test(names), 10],
     [IS_CI_NAME.test(names), 5],
     [IS_SPECIAL.test(names), -20],
@@ -205,7 +112,7 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
     [plan.takesArtifacts, -3],
     [plan.lacksTools, -5],
     [job.container !== '', -10],
-    [plan.unread.some(({ what }) => isTest(classifyCommand(what))), -5],
+    [plan.unread.some(({ what }) => isTestPurpose(classifyCommand(what))), -5],
     [main !== undefined && verifiedFolders(plan).has(main.folder), 4],
     [main !== undefined && toolPattern(main.packageManager).test(commands), 5],
   ];
@@ -213,8 +120,8 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
 }
 
 /** Returns true if a job tests with the tool of a stack. */
-function testsWith({ verify }: Plan, { packageManager }: Stack): boolean {
-  const tests = verify.filter(({ purpose }) => isTest(purpose)).map(({ command }) => command.text);
+function testsWith({ verify }: JobPlan, { packageManager }: Stack): boolean {
+  const tests = verify.filter(({ purpose }) => isTestPurpose(purpose)).map(({ command }) => command.text);
   return tests.some((text) => toolPattern(packageManager).test(text));
 }
 
@@ -229,7 +136,7 @@ export function toolPattern(tool: string): RegExp {
   return new RegExp(`\\b(?:${names[tool] ?? tool})`);
 }
 
-function verifiedFolders({ verify }: Plan): ReadonlySet<string> {
+function verifiedFolders({ verify }: JobPlan): ReadonlySet<string> {
   return new Set(
     verify.flatMap(({ command }) => [
       command.folder,
@@ -239,7 +146,7 @@ function verifiedFolders({ verify }: Plan): ReadonlySet<string> {
 }
 
 interface Completed {
-  readonly commands: readonly Purposeful[];
+  readonly commands: readonly CommandWithPurpose[];
   readonly setUp: readonly CiStep[];
   /** True if other jobs build what this job tests. */
   readonly hasBuilds: boolean;
@@ -249,12 +156,12 @@ interface Completed {
 
 /** Completes a plan with the builds and packages that its job takes from other jobs or from actions. */
 function completed(
-  plan: Plan,
+  plan: JobPlan,
   { job, jobs, stacks }: { readonly job: CiJob; readonly jobs: readonly CiJob[]; readonly stacks: readonly Stack[] },
 ): Completed {
   const needed = plan.takesArtifacts ? jobs.filter(({ path, id }) => path === job.path && job.needs.includes(id)) : [];
   const builds = needed.flatMap((one) =>
-    flatten(one.steps).flatMap((step): readonly Purposeful[] =>
+    flattenSteps(one.steps).flatMap((step): readonly CommandWithPurpose[] =>
       step.kind === 'run' && classifyCommand(step.command.text) === 'build'
         ? [{ command: step.command, purpose: 'build' }]
         : [],
@@ -274,19 +181,19 @@ function completed(
   const rest = verify.filter(({ purpose }) => purpose !== 'install');
   const folders = new Set(rest.map(({ command }) => command.folder));
   const bringsItself = rest.every(
-    ({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
+    ({ command, purpose }) => !isTestPurpose(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
   );
   // Of several languages in a folder, the job needs the packages of those whose tools it starts.
   const isForeign = (stack: Stack): boolean =>
     !testsWith(plan, stack) && stacks.some((one) => one.folder === stack.folder && testsWith(plan, one));
-  const missing = stacks.flatMap((stack): readonly Purposeful[] =>
+  const missing = stacks.flatMap((stack): readonly CommandWithPurpose[] =>
     stack.install === null || isForeign(stack) || bringsItself || !folders.has(stack.folder) || installsIn(stack.folder)
       ? []
       : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
   );
   const commands = builds.length === 0 ? [...missing, ...verify] : [...missing, ...installs, ...builds, ...rest];
   const own = plan.setUp.flatMap(buildSetUpSteps);
-  const hasTools = !plan.lacksTools && flatten(plan.setUp).some(({ kind }) => kind === 'use');
+  const hasTools = !plan.lacksTools && flattenSteps(plan.setUp).some(({ kind }) => kind === 'use');
   const tools = hasTools
     ? []
     : stacks.filter(({ folder, setup }) => folders.has(folder) && setup.length > 0).map(({ setup }) => setup);
@@ -309,11 +216,11 @@ function actionsOf(step: CiStep): readonly string[] {
  * it: the installations and, for tests, the builds.
  */
 function offersOf(
-  plan: Plan,
+  plan: JobPlan,
   given: { readonly actions: ReadonlySet<string>; readonly texts: readonly string[]; readonly hasBuilds: boolean },
 ): readonly string[] {
   const isSetUp = plan.setUp.flatMap(actionsOf).every((action) => given.actions.has(action));
-  const all = flatten(plan.setUp).flatMap((step) => (step.kind === 'run' ? [step.command] : []));
+  const all = flattenSteps(plan.setUp).flatMap((step) => (step.kind === 'run' ? [step.command] : []));
   const isChanged = all.some(({ text }) => classifyCommand(text) === 'change');
   if (!isSetUp || isChanged || plan.isForeign || plan.lacksTools || (plan.takesArtifacts && !given.hasBuilds))
     return [];
@@ -321,7 +228,7 @@ function offersOf(
     const purpose = classifyCommand(check.text);
     if (!['check', 'test', 'slow'].includes(purpose) || given.texts.includes(check.text)) return [];
     if (NEEDS_OTHER_TOOLS.test(check.text)) return [];
-    const builds: readonly CommandPurpose[] = isTest(purpose) ? ['install', 'build', 'before'] : ['install'];
+    const builds: readonly CommandPurpose[] = isTestPurpose(purpose) ? ['install', 'build', 'before'] : ['install'];
     const needed = all.slice(0, at).filter(({ text }) => builds.includes(classifyCommand(text)));
     // A build with other options overwrites what `verify` built, so all of its commands are needed.
     const isNew = ({ text }: CiCommand): boolean => !given.texts.includes(text);
@@ -334,7 +241,7 @@ function offersOf(
 /** Matches commands for another toolchain or machine, which only their own job installs. */
 const NEEDS_OTHER_TOOLS = /^\w+ \+\w|\s--target[ =]/;
 
-function commandsByFolder(commands: readonly Purposeful[], offered: readonly string[]): CiProposal['byFolder'] {
+function commandsByFolder(commands: readonly CommandWithPurpose[], offered: readonly string[]): CiProposal['byFolder'] {
   const folders = [...new Set(commands.map(({ command }) => command.folder))];
   return new Map(
     folders.map((folder) => {

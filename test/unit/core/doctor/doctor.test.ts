@@ -702,6 +702,14 @@ describe('what GitHub and this machine say', () => {
       /put the command in a script and name the script\.$/,
     ],
     [
+      'a command with variables that no rule covers',
+      { ...good, agentNotes: 'Test: `RUSTFLAGS="-D warnings" cargo test`' },
+      'allowed-tools',
+      'warning',
+      /RUSTFLAGS/,
+      /set them in an earlier step, and name them in `agent-env`\.$/,
+    ],
+    [
       'an agent that reports no cost',
       input('agent: codex'),
       'spend',

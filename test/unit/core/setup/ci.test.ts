@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { listPullRequestWorkflows } from '../../../../src/core/setup/ci/jobs.ts';
+import { listPullRequestWorkflows } from '../../../../src/core/setup/ci/events.ts';
 
 const PATH = '.github/workflows/ci.yml';
 const STEPS = 'jobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm test\n';

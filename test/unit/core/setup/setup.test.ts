@@ -7,7 +7,7 @@ import { detectProject, selectFilesToRead } from '../../../../src/core/setup/det
 import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/core/setup/languages.ts';
 import { buildSetUpFiles, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { planFileRemoval, planFileWrite } from '../../../../src/core/setup/ownership.ts';
-import { renderFileDiff } from '../../../../src/cli/setup/setup-text.ts';
+import { listDiffLines } from '../../../../src/cli/setup/setup-text.ts';
 import { proposeVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
@@ -761,7 +761,7 @@ test('a file that is there stays as it is', () => {
 });
 
 test('the preview is a unified diff', () => {
-  expect(renderFileDiff({ kind: 'extend', path: 'x', before: '1\n2\n3\n4\n', after: '1\n2\n3\n4\n\n5\n' })).toEqual([
+  expect(listDiffLines({ kind: 'extend', path: 'x', before: '1\n2\n3\n4\n', after: '1\n2\n3\n4\n\n5\n' })).toEqual([
     '--- a/x',
     '+++ b/x',
     '@@ -2,3 +2,5 @@',
@@ -771,7 +771,7 @@ test('the preview is a unified diff', () => {
     '+',
     '+5',
   ]);
-  expect(renderFileDiff({ kind: 'create', path: 'x', before: null, after: 'a\n' })).toEqual([
+  expect(listDiffLines({ kind: 'create', path: 'x', before: null, after: 'a\n' })).toEqual([
     '--- /dev/null',
     '+++ b/x',
     '@@ -0,0 +1,1 @@',
