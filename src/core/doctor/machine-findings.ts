@@ -244,9 +244,12 @@ export function checkAllowedTools(
 ): Finding {
   const { allowed, agentNotes, verify: commands } = facts;
   const lines = [...findCommandsInNotes(agentNotes), ...commands];
-  const notAllowed = [...new Set(lines.flatMap((line) => refusedCommands(line, allowed) ?? []))].filter(
-    (command) => !SHELL_BUILTIN.test(command),
-  );
+  const refusedBy = (rules: readonly string[]): readonly string[] =>
+    [...new Set(lines.flatMap((line) => refusedCommands(line, rules) ?? []))].filter(
+      (command) => !SHELL_BUILTIN.test(command),
+    );
+  const rulesFor = (command: string): readonly string[] => suggestRulesToAllow({ tool: 'Bash', command }, allowed);
+  const notAllowed = refusedBy(allowed);
   if (notAllowed.length === 0)
     return okFinding(
       'allowed-tools',
@@ -254,23 +257,26 @@ export function checkAllowedTools(
         ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
         : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
     );
-  const added = [...new Set(notAllowed.flatMap((command) => suggestRulesToAllow({ tool: 'Bash', command }, allowed)))];
+  const added = [...new Set(notAllowed.flatMap(rulesFor))];
+  const left = refusedBy([...allowed, ...added]);
+  const [why, isAllowed] =
+    left.length === 0
+      ? ['Allow it.', true]
+      : left.some((command) => SETS_VARIABLES.test(command) && rulesFor(command).length > 0)
+        ? [
+            'No rule covers a command with these variables before it: set them in an earlier step, and name them in `agent-env`.',
+            false,
+          ]
+        : ['A rule for a shell would allow everything: put the command in a script and name the script.', false];
   return warningFinding(
     'allowed-tools',
     `The agent may not run ${listFirstNames(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    notAllowed.some((command) => SETS_VARIABLES.test(command))
-      ? createRemedy(
-          'No rule covers a command with these variables before it: set them in an earlier step, and name them in `agent-env`.',
-          {},
-        )
-      : added.length === 0
-        ? createRemedy(
-            'A rule for a shell would allow everything: put the command in a script and name the script.',
-            {},
-          )
-        : createRemedy('Allow it.', {
-            paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
-          }),
+    createRemedy(
+      why,
+      isAllowed
+        ? { paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}` }
+        : {},
+    ),
   );
 }
 

@@ -702,6 +702,22 @@ describe('what GitHub and this machine say', () => {
       /put the command in a script and name the script\.$/,
     ],
     [
+      'a shell beside a program',
+      { ...good, agentNotes: '- Lint: `bash -c "x"`\n- Test: `cargo test`' },
+      'allowed-tools',
+      'warning',
+      /bash -c.*cargo test/,
+      /put the command in a script and name the script\.$/,
+    ],
+    [
+      'variables before a program that no rule covers',
+      { ...good, agentNotes: 'Test: `FLAGS="a b" cargo test`' },
+      'allowed-tools',
+      'warning',
+      /cargo test/,
+      /name them in `agent-env`\.$/,
+    ],
+    [
       'an agent that reports no cost',
       input('agent: codex'),
       'spend',
