@@ -2,15 +2,14 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import type { Verification } from '../core/evidence.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
 import { recordBaseVerification } from '../core/lane/base/compare-failures.ts';
-import { unknownFrom } from '../core/lane/base/red-base.ts';
 import {
   hasUnrunnableCommand,
   verificationRecordOf,
   buildVerificationSubject,
   isBaseKnown,
-  isVerificationOf,
   recordHeadVerification,
   reopenTasks,
+  unknownCommandOf,
 } from '../core/lane/verification.ts';
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -96,13 +95,13 @@ async function verifyUnknownBase(
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
   const subject = buildVerificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
-  // The commands before this one ran on the same base, and an iteration has fixed them since.
-  const from = (isVerificationOf(work.state.baseVerification, subject) ? unknownFrom(work.state.redBase) : null) ?? 0;
+  const from = unknownCommandOf(work.state, subject) ?? 0;
   deps.log.info(
     `verify runs once on the untouched base (${base.slice(0, 7)})${from === 0 ? '' : `, from command ${String(from + 1)} on`} …`,
   );
   const { verification, report, isWhole } = await verifyClean(deps, work, { commit: base, from });
-  onReport(isWhole ? report : NO_TESTS);
+  // A proof must not take the tests of commands that were left out as new.
+  if (from === 0) onReport(isWhole ? report : NO_TESTS);
   // The agent's work could not be verified either and would be lost, so end the run.
   if (verification.kind === 'impossible') {
     const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${completeSentence(verification.why)}`;
@@ -111,7 +110,9 @@ async function verifyUnknownBase(
   if (verification.kind !== 'failed' || !hasUnrunnableCommand(verification)) {
     const known = { verification: redactAndBound<Verification>(verification, deps.redact), report };
     const state = recordBaseVerification(work.state, subject, known);
-    return { work: { ...work, state }, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
+    const recorded: Work = { ...work, state };
+    if (unknownCommandOf(state, subject) !== null) return verifyUnknownBase(deps, recorded, { base, onReport });
+    return { work: recorded, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }
   const words = toOneLine(verification.tail, 300);
   return {

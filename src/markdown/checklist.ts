@@ -126,24 +126,25 @@ interface Box {
 
 /**
  * Matches one character in brackets and white space at the start of a list item; GitHub's parser accepts only ` `, `x`
- * and `X`.
+ * and `X`. A ticked box may be struck out with its text.
  */
-const BOX = /^\[([^[\]\\\n])\uFE0F?\]\s+(?=\S)/u;
+const BOX = /^(?:\[([^[\]\\\n])\uFE0F?\]|(~~)\[([xX])\](?=[^~]*~~))\s+(?=\S)/u;
 
 function boxOf({ children: [first] }: ListItem, source: string): Box | null {
   if (first?.type !== 'paragraph' || first.position === undefined) return null;
   const text = sliceOf(first, source);
-  const [box = '', mark = ''] = BOX.exec(text) ?? [];
+  const [box = '', plain, strike = '', struck = ''] = BOX.exec(text) ?? [];
   if (box === '') return null;
-  const title = plainInline(text.slice(box.length));
+  const words = strike + text.slice(box.length);
+  const title = plainInline(words);
   if (title === '') return null;
   const { start, end } = first.position;
   return {
     line: start.line,
     lastLine: end.line,
-    mark,
+    mark: plain ?? struck,
     title,
-    longText: title.length > MAX_TITLE_CHARS ? text.slice(box.length) : null,
+    longText: title.length > MAX_TITLE_CHARS ? words : null,
   };
 }
 

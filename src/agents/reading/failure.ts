@@ -42,7 +42,7 @@ const BEYOND_CAPACITY: readonly ErrorForm[] = [
 const SHARED: readonly ErrorForm[] = [
   [
     'rate-limit',
-    /\brate.?limit(?:s|ed)?\b|\btoo many (?:requests|tokens)\b|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
+    /\brate.?limit(?:s|ed)?\b|\btoo many (?:requests\b|tokens(?: per \w+)?, please wait\b)|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
   ],
   [
     'auth',

@@ -13,9 +13,12 @@ export function checkAllowedTools(
 ): Finding {
   const { allowed, agentNotes, verify: commands } = facts;
   const lines = [...findCommandsInNotes(agentNotes), ...commands];
-  const notAllowed = [...new Set(lines.flatMap((line) => refusedCommands(line, allowed) ?? []))].filter(
-    (command) => !SHELL_BUILTIN.test(command),
-  );
+  const refusedBy = (rules: readonly string[]): readonly string[] =>
+    [...new Set(lines.flatMap((line) => refusedCommands(line, rules) ?? []))].filter(
+      (command) => !SHELL_BUILTIN.test(command),
+    );
+  const rulesFor = (command: string): readonly string[] => suggestRulesToAllow({ tool: 'Bash', command }, allowed);
+  const notAllowed = refusedBy(allowed);
   if (notAllowed.length === 0)
     return okFinding(
       'allowed-tools',
@@ -23,26 +26,30 @@ export function checkAllowedTools(
         ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
         : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
     );
-  const listRules = (command: string): readonly string[] => suggestRulesToAllow({ tool: 'Bash', command }, allowed);
-  const added = [...new Set(notAllowed.flatMap(listRules))];
+  const added = [...new Set(notAllowed.flatMap(rulesFor))];
+  const left = refusedBy([...allowed, ...added]);
+  const [why, isAllowed] =
+    left.length === 0
+      ? ['Allow it.', true]
+      : left.some((command) => SETS_VARIABLES.test(command) && rulesFor(command).length > 0)
+        ? [
+            'No rule covers a command with these variables before it: set them in an earlier step, and name them in `agent-env`.',
+            false,
+          ]
+        : ['A rule for a shell would allow everything: put the command in a script and name the script.', false];
   return warningFinding(
     'allowed-tools',
     `The agent may not run ${listFirstNames(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    added.length > 0
-      ? createRemedy('Allow it.', {
-          paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
-        })
-      : createRemedy(
-          notAllowed.some((command) => listRules(command.replace(VARIABLES, '')).length > 0)
-            ? 'No rule covers a command with these variables before it: set them in an earlier step, and name them in `agent-env`.'
-            : 'A rule for a shell would allow everything: put the command in a script and name the script.',
-          {},
-        ),
+    createRemedy(
+      why,
+      isAllowed
+        ? { paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}` }
+        : {},
+    ),
   );
 }
 
-/** Matches the variables that a command sets for itself. */
-const VARIABLES = /^(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)+/;
+const SETS_VARIABLES = /^[A-Za-z_]\w*=/;
 
 /**
  * Returns the value of `allowed-tools` for these rules: additions to the default, each with a `+`, or all rules if some

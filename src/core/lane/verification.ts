@@ -281,10 +281,21 @@ export function reopenDoneSince(state: LaneState, before: LaneState, now: number
  * Returns true if the base's result for this subject is known, so that `verify` need not run. States of earlier
  * versions lack the failures of a red base.
  */
-export function isBaseKnown({ baseVerification, redBase }: LaneState, subject: VerificationSubject): boolean {
-  if (!isVerificationOf(baseVerification, subject)) return false;
-  if (unknownFrom(redBase) !== null) return false;
+export function isBaseKnown(state: LaneState, subject: VerificationSubject): boolean {
+  const { baseVerification, redBase } = state;
+  if (!isVerificationOf(baseVerification, subject) || unknownCommandOf(state, subject) !== null) return false;
   return baseVerification?.kind === 'passed' || (redBase !== null && redBase.stage !== 'reverify');
+}
+
+/**
+ * Returns the index of the command from which the red base must be verified again, or null if all commands must run.
+ * The commands before it ran on the same base, and iterations have fixed them since.
+ */
+export function unknownCommandOf(
+  { baseVerification, redBase }: LaneState,
+  subject: VerificationSubject,
+): number | null {
+  return isVerificationOf(baseVerification, subject) ? unknownFrom(redBase) : null;
 }
 
 /** Returns the state after an iteration failed to fix the red base: no more calls are made. */

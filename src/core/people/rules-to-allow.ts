@@ -13,12 +13,17 @@ const OWN_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^(?:web_?)?fetch$/, 'WebFetch'],
 ];
 
-/** Shells, wrappers and shell keywords: a rule for one of these would allow any command, or none. */
+/** Shells and wrappers: a rule for one of these would allow any command. */
 const SHELLS = new Set([
   ...['bash', 'sh', 'zsh', 'dash', 'ksh', 'fish', 'busybox', 'eval', 'exec', 'source', '.', 'command', 'builtin'],
-  ...['sudo', 'doas', 'su', 'xargs', 'parallel', 'watch', 'setsid', 'flock', 'strace', 'trap', 'alias', 'export'],
+  ...['sudo', 'doas', 'su', 'xargs', 'parallel', 'watch', 'setsid', 'flock', 'strace', 'trap', 'alias'],
   ...['timeout', 'nice', 'nohup', 'stdbuf'],
+]);
+
+/** Words of the shell itself, which need no rule. */
+const SHELL_WORDS = new Set([
   ...['cd', 'for', 'select', 'case', 'in', 'esac', 'fi', 'do', 'done', 'function', 'declare', 'local', 'readonly'],
+  'export',
 ]);
 
 /** Programs whose subcommands differ too much for one rule: `git status` reads, `git push` publishes. */
@@ -39,8 +44,8 @@ const WITH_VALUE =
   /^(?:-C|-c|-n|-p|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project|package|directory|from|with))$/;
 
 /**
- * Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should
- * allow them, as for a question or a shell.
+ * Returns the smallest `allowed-tools` rules that would allow a refused call; empty if no rules should or can allow all
+ * of it, as for a question or a shell.
  */
 export function suggestRulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
   if (isQuestionDenial({ tool })) return [];
@@ -49,10 +54,8 @@ export function suggestRulesToAllow({ tool, command }: Denial, allowed: readonly
     return /^(?:[A-Z]|mcp__)[\w-]{1,60}$/.test(rule) && !allowed.includes(rule) ? [rule] : [];
   }
   if (!SHELL_TOOLS.has(tool)) return [];
-  const parts = splitCommand(command);
-  // The output of a command names the program, which no rule can.
-  if (parts.some((part) => part.startsWith(SUBSTITUTED))) return [];
-  return [...new Set(parts.flatMap((part) => ruleForPart(part, allowed) ?? []))];
+  const rules = splitCommand(command).map((part) => rulesForPart(part, allowed));
+  return rules.includes(null) ? [] : [...new Set(rules.flatMap((some) => some ?? []))];
 }
 
 /** Returns true if the agent was denied a question to a person. */
@@ -97,15 +100,19 @@ function splitSimpleCommand(text: string): readonly string[] {
   );
 }
 
-function ruleForPart(part: string, allowed: readonly string[]): string | null {
+/** Returns the rule that a part of a command lacks, as a list of at most one; null if no rule should or can allow it. */
+function rulesForPart(part: string, allowed: readonly string[]): readonly string[] | null {
   const words = part.split(/\s+/).filter(Boolean);
   const [program = '', next] = words;
   const name = program.replace(/^.*\//, '');
-  if (!/^[\w./-]{1,60}$/.test(program) || SHELLS.has(name)) return null;
+  // The output of a command or a variable names the program, which no rule can.
+  if (/^["']?\$/.test(program) || SHELLS.has(name)) return null;
+  if (!/^[\w./-]{1,60}$/.test(program) || SHELL_WORDS.has(name)) return [];
   // `env` alone prints variables; with arguments it runs any program, so no rule is suggested.
   if (name === 'env' && next !== undefined) return null;
-  const command = allowed.some((rule) => covers(rule, part)) ? null : identifyCommand(words, name);
-  return command === null ? null : `Bash(${command}:*)`;
+  if (allowed.some((rule) => covers(rule, part))) return [];
+  const command = identifyCommand(words, name);
+  return command === null ? null : [`Bash(${command}:*)`];
 }
 
 /**

@@ -344,6 +344,56 @@ describe('verify fails on the base branch', () => {
     expect(notifications(project)[0]).toMatch(/`npm test` fails on `main` as well: `✖ adds`\./);
   });
 
+  describe('of a base on which lint and tests fail, one branch has fixed lint', () => {
+    /** Creates a project in which the queue's branch has a fix of lint. */
+    async function createLintFixer() {
+      const inputs = { verify: 'npm run lint\nnpm test' };
+      const project = createProject({ issues: [1, 2], agent: [finisher], inputs });
+      const red = new Set(['npm run lint', 'npm test']);
+      let fixed: readonly string[] = ['npm run lint'];
+      const seen: string[] = [];
+      project.verifier = {
+        verify: ({ folder, from }: VerifyCall) => {
+          const isBase = folder === project.origin.branches.get('main');
+          if (isBase) seen.push(`base ${String(from)}`);
+          const command = ['npm run lint', 'npm test']
+            .slice(from)
+            .find((one) => red.has(one) && (isBase || !fixed.includes(one)));
+          return Promise.resolve(
+            command === undefined ? green : { kind: 'failed', command, code: 1, tail: `✖ ${command}`, durationMs: 1 },
+          );
+        },
+      };
+      expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 2 });
+      seen.length = 0;
+      return { project, red, seen, fix: (commands: readonly string[]) => (fixed = commands) };
+    }
+
+    test('another branch is not blamed for lint', async () => {
+      const { project, seen, fix } = await createLintFixer();
+      fix([]);
+      const second = await runOnce(project, { event: labeled(2) });
+      expect(second).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+      expect(second.work?.journal[0]?.evidence.verification).toMatchObject({ asOnBase: true, newlyRed: [] });
+      expect(seen).toEqual([]);
+    });
+
+    test('hours later, the unchanged base is verified without a call', async () => {
+      const { project, seen } = await createLintFixer();
+      project.clock.advance(7 * 3_600_000);
+      expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+      expect(seen).toEqual(['base 0', 'base 1']);
+    });
+
+    test('once the tests pass again, its work goes on', async () => {
+      const { project, red, seen } = await createLintFixer();
+      red.delete('npm test');
+      project.clock.advance(7 * 3_600_000);
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+      expect(seen).toEqual(['base 0', 'base 1']);
+    });
+  });
+
   test('a base that is fixed bit by bit is fixed in the end', async () => {
     const project = createProject({
       issues: [1],

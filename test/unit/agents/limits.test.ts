@@ -136,6 +136,7 @@ test.each([
   '[API Error: Resource exhausted. Please try again later.]',
   '{"code":429,"status":"RESOURCE_EXHAUSTED"}',
   'Too many tokens per day, please wait before trying again.',
+  'Too many tokens, please wait before trying again.',
 ])('a limit that another sign must confirm: %s', (message) => {
   const limit = { window: 'unknown', resumeAt: null, unconfirmed: true };
   expect(failedWith('copilot', message)).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: limit });
@@ -196,6 +197,7 @@ test.each<[keyof typeof ends, string, string]>([
   ['copilot', 'User location is not supported for the API use.', 'auth'],
   ['codex', 'Your authentication token has been invalidated. Please try signing in again.', 'auth'],
   ['codex', 'Your input exceeds the context window of this model. Please adjust your input.', 'prompt-too-long'],
+  ['copilot', "Too many tokens in the request: this model's maximum context length is 131072.", 'prompt-too-long'],
 ])('whose it is: %s, %s → %s', (agent, message, kind) => {
   const { agentError, usageLimit } = failedWith(agent, message);
   expect(agentError?.kind).toBe(kind);

@@ -3,8 +3,8 @@ import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
 import type { LaneState } from '../state/state.ts';
-import { type VerificationSubject, verificationRecordOf } from '../verification.ts';
-import { MAX_FAILURES, MAX_FAILURE_TEXT_CHARS, type RedBase } from './red-base.ts';
+import { unknownCommandOf, type VerificationSubject, verificationRecordOf } from '../verification.ts';
+import { MAX_FAILURES, MAX_FAILURE_TEXT_CHARS, type RedBase, withAllFailures } from './red-base.ts';
 
 /** Maximum length of a line in which failures are searched, in UTF-16 units. */
 const MAX_LINE_CHARS = 1_000;
@@ -185,7 +185,7 @@ export function countSameFailures(
 export function withFixedFailures(base: RedBase | null, verification: Verification): RedBase | null {
   if (base === null || verification.kind !== 'failed') return base;
   const { leftOfBase: left, beyondBase: from } = verification;
-  if (from !== undefined) return { ...base, beyond: { from, isVerified: false } };
+  if (from !== undefined) return { ...base, beyond: { ...base.beyond, from, isVerified: false } };
   if (left === undefined) return base;
   const { failures, fixed = [] } = base;
   return { ...base, failures: left, fixed: [...fixed, ...failures.filter((failure) => !left.includes(failure))] };
@@ -193,8 +193,7 @@ export function withFixedFailures(base: RedBase | null, verification: Verificati
 
 /**
  * Returns the state after `verify` ran on the base. A base with the same failures that an iteration could not fix
- * allows no call. A base that passes again must first be merged. If only later commands ran and passed, their failures
- * on the branch are its own.
+ * allows no call. A base that passes again must first be merged.
  */
 export function recordBaseVerification(
   state: LaneState,
@@ -205,12 +204,31 @@ export function recordBaseVerification(
   const red = redBaseOf(subject, verification, report);
   const record = verificationRecordOf(subject, verification);
   if (record === null || verification.kind === 'not-run') return { ...state, baseVerification: null };
-  if (red === null && before?.beyond?.isVerified === false && before.commit === subject.commit)
-    return { ...state, redBase: { ...before, beyond: { ...before.beyond, isVerified: true } } };
+  const again = before?.stage === 'reverify' && before.commands === subject.commands ? before : null;
+  const from = unknownCommandOf(state, subject);
+  if (red === null && from !== null) return { ...state, redBase: withLaterPassed(before) };
   const baseVerification = { ...record, durationMs: Math.max(0, Math.round(verification.durationMs)) };
   const recorded: LaneState = { ...state, baseVerification };
   if (red === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };
-  const isSame =
-    before?.stage === 'reverify' && before.commands === subject.commands && failsAsBase(before, verification, report);
-  return { ...recorded, redBase: { ...red, stage: isSame ? 'tried' : 'found' } };
+  const { beyond } = again ?? {};
+  // The first command still fails as before, so the later one was not reached.
+  if (again && from === null && beyond?.first && failsAsBase(withAllFailures(again), verification, report))
+    return { ...recorded, redBase: { ...again, commit: subject.commit, beyond: { ...beyond, isVerified: false } } };
+  const stage = again !== null && failsAsBase(again, verification, report) ? 'tried' : 'found';
+  const later = before === null || from === null ? {} : { beyond: { from, isVerified: true, first: firstOf(before) } };
+  return { ...recorded, redBase: { ...red, stage, ...later } };
+}
+
+/** Returns the red base after its later commands passed, so that their failures on the branch are its own. */
+function withLaterPassed(base: RedBase | null): RedBase | null {
+  if (base?.beyond === undefined) return base;
+  const { from } = base.beyond;
+  return base.stage === 'reverify'
+    ? { ...withAllFailures(base), stage: 'found', beyond: { from, isVerified: true } }
+    : { ...base, beyond: { ...base.beyond, isVerified: true } };
+}
+
+function firstOf(base: RedBase): NonNullable<NonNullable<RedBase['beyond']>['first']> {
+  const { command, failures, words } = withAllFailures(base);
+  return { command, failures, words };
 }

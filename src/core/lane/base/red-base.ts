@@ -30,18 +30,31 @@ export const redBaseSchema = z.object({
   /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_FAILURE_TEXT_CHARS),
   /**
-   * Index of a later command that failed once an iteration had fixed `command`, and whether the base was verified from
-   * there on; absent if no later command failed.
+   * Index of a later command that failed once iterations had fixed the ones before it, and whether the base was
+   * verified from there on; absent if no later command failed. If the base fails there as well, `command` is the later
+   * one, and `first` is the one that fails on the base before it.
    */
-  beyond: z.object({ from: countSchema, isVerified: z.boolean() }).exactOptional(),
+  beyond: z
+    .object({
+      from: countSchema,
+      isVerified: z.boolean(),
+      first: z
+        .object({
+          command: z.string().max(200),
+          failures: z.array(z.string().max(64)).max(MAX_FAILURES),
+          words: z.string().max(MAX_FAILURE_TEXT_CHARS),
+        })
+        .exactOptional(),
+    })
+    .exactOptional(),
 });
 
 /** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
 /** Returns the base as a lane without any fixes finds it. */
-export function withAllFailures({ fixed = [], beyond: _, ...base }: RedBase): RedBase {
-  return { ...base, failures: [...base.failures, ...fixed] };
+export function withAllFailures({ fixed = [], beyond, ...base }: RedBase): RedBase {
+  return { ...base, failures: [...base.failures, ...fixed], ...beyond?.first };
 }
 
 /** Returns the index of the command from which the base must be verified again, or null if it need not be. */
@@ -54,7 +67,7 @@ export function unknownFrom(base: RedBase | null): number | null {
  * failures. A branch may remember a base that was fixed long ago.
  */
 export function isSameRedBase(base: RedBase, known: RedBase): boolean {
-  const { failures } = withAllFailures(known);
+  const failures = [...known.failures, ...withAllFailures(known).failures];
   const hasNoOther = base.failures.length > 0 && base.failures.every((failure) => failures.includes(failure));
   return base.commands === known.commands && (base.commit === known.commit || hasNoOther);
 }

@@ -11,7 +11,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .replaceAll('\r', '')
     .replaceAll(/\s*\\\n\s*/g, ' ')
     .split('\n')
-    .map((line) => line.replace(COMMENT, '$1').trim())
+    .map((line) => line.replace(COMMENT, '$1').trim().replace(LAST_SEMICOLON, ''))
     .filter((line) => line !== '' && !/^set [-+]\w+( \w+)?$/.test(line));
   if (lines.some((line) => (PROGRAM.test(line) && !ONE_LINE_BLOCK.test(line)) || hasOpenQuote(line))) return null;
   // Folders and variables also apply to the lines that follow, so such lines stay one command.
@@ -24,7 +24,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
 
 /** Matches lines that change the folder or set variables for the lines that follow. */
 const SETS_STATE =
-  /^(?:cd|export|source|\.|pushd)(?:\s|$)|^\w+=(?:"\$\(.*\)"|"[^"]*"|'[^']*'|\$\([^)]*\)|[^\s"'$]|\$(?!\())*$/;
+  /^(?:cd|export|source|\.|pushd)(?:\s|$)|^\w+=(?:"\$\(.*\)"|(?:"[^"]*"|'[^']*'|\$\([^)]*\)|[^\s"'$]|\$(?!\())*)$/;
 
 /** Joins commands so that each runs only if those before it passed; an `||` in one of them concerns only that one. */
 export function joinCommands(commands: readonly string[]): string {
@@ -41,6 +41,9 @@ const PROGRAM =
 
 /** Matches a condition or a loop that ends on its own line. */
 const ONE_LINE_BLOCK = /^(?:if\s.*;\s*fi|(?:for|while|until)\s.*;\s*done)$/;
+
+/** Matches a semicolon at the end of a line that ends only a command. */
+const LAST_SEMICOLON = /(?<![;\\\s])\s*;$/;
 
 /** Matches a comment outside of quotes, with the text before it. */
 const COMMENT = /^((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^'"\\])*?)(?:^|\s)#.*$/;

@@ -30,7 +30,7 @@ export type CiStep =
   | { readonly kind: 'run'; readonly command: CiCommand }
   | { readonly kind: 'use'; readonly action: string; readonly inputs: NamedValues; readonly env: NamedValues }
   | { readonly kind: 'local'; readonly action: string; readonly inputs: NamedValues; readonly steps: readonly CiStep[] }
-  | { readonly kind: 'checkout'; readonly submodules: string; readonly isForeign: boolean }
+  | { readonly kind: 'checkout'; readonly submodules: string; readonly isOwn: boolean; readonly isAtRoot: boolean }
   | { readonly kind: 'download' }
   /** An action or a line that init cannot copy. */
   | { readonly kind: 'unread'; readonly what: string; readonly why: string; readonly isSetUp: boolean };
@@ -236,10 +236,9 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   const name = (/^[^@]+/.exec(uses)?.[0] ?? '').toLowerCase();
   if (name === 'actions/checkout') {
     const submodules = resolveValue(given['submodules'], env.contexts);
-    // Commands of a job that checks this repository out into a folder, or another one at the root, run elsewhere.
-    const isForeign =
-      (pickText(given, 'repository') === '') !== (pickText(given, 'path').replace(/^\.\/?$/, '') === '');
-    return [{ kind: 'checkout', submodules: textOfScalar(submodules), isForeign }];
+    const isOwn = pickText(given, 'repository') === '';
+    const isAtRoot = pickText(given, 'path').replace(/^\.\/?$/, '') === '';
+    return [{ kind: 'checkout', submodules: textOfScalar(submodules), isOwn, isAtRoot }];
   }
   if (name === 'actions/download-artifact') return [{ kind: 'download' }];
   if (NO_SET_UP.test(name)) return [];

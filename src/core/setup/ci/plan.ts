@@ -58,12 +58,20 @@ export function planJob(job: CiJob): JobPlan {
         (at > last && one.purpose === 'before' && RUNS_SCRIPT.test(one.command.text)),
     ),
     unread: [...unread.map(({ what, why }) => ({ what, why })), ...changes],
-    isForeign:
-      flat.some((step) => step.kind === 'checkout' && step.isForeign) ||
-      all.some(({ command }) => /^cd \.\.\//.test(command.text)),
+    isForeign: runsElsewhere(flat) || all.some(({ command }) => /^cd \.\.\//.test(command.text)),
     takesArtifacts: flat.some(({ kind }) => kind === 'download'),
     lacksTools: unread.some(({ isSetUp }) => isSetUp) || setUp.length < steps.length,
   };
+}
+
+/**
+ * Returns true if a job checks this repository out into a folder only, or another one at the root, so that its commands
+ * run elsewhere.
+ */
+export function runsElsewhere(steps: readonly CiStep[]): boolean {
+  const checkouts = steps.flatMap((step) => (step.kind === 'checkout' ? [step] : []));
+  const isPlain = checkouts.some(({ isOwn, isAtRoot }) => isOwn && isAtRoot);
+  return !isPlain && checkouts.some(({ isOwn, isAtRoot }) => isOwn !== isAtRoot);
 }
 
 /** Matches commands that run a script of the project, which after the tests is probably a check. */

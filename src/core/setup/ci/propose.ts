@@ -9,7 +9,7 @@ import {
 } from './commands.ts';
 import { describeContainerJob } from './services.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
-import { type CommandWithPurpose, flattenSteps, isTestPurpose, type JobPlan, planJob } from './plan.ts';
+import { type CommandWithPurpose, flattenSteps, isTestPurpose, type JobPlan, planJob, runsElsewhere } from './plan.ts';
 import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
 
@@ -77,7 +77,7 @@ export function listUnreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
     const flat = flattenSteps(steps);
     const job = `${path} (${id})`;
     if (system !== 'Linux') return [{ what: job, why: `it runs on ${system}, and Ralph's job on Linux` }];
-    if (flat.some((step) => step.kind === 'checkout' && step.isForeign))
+    if (runsElsewhere(flat))
       return [{ what: job, why: 'its commands run outside of a plain checkout of the repository' }];
     return flat.flatMap((step) =>
       step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(classifyCommand(step.what)))

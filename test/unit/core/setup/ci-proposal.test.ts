@@ -333,6 +333,15 @@ test.each([
   expect(unread).toEqual([{ what: `${CI} (test)`, why }]);
 });
 
+test('a second checkout in a folder, for example of the base, leaves the commands at the root', () => {
+  const steps = `      - uses: actions/checkout@v5
+      - uses: actions/checkout@v5
+        with: { ref: main, path: base }
+      - run: npm test
+`;
+  expect(learn(oneJob(steps), {}, {}).learned?.verify).toEqual(['npm test']);
+});
+
 test('a matrix that another job computes has no known values', () => {
   const more = '    strategy: { matrix: { include: "${{ fromJSON(needs.a.outputs.versions) }}" } }\n';
   const steps = `      - uses: actions/setup-go@v6
@@ -503,8 +512,18 @@ test.each<[string, readonly string[] | null]>([
   ["echo 'a\nb'\n", null],
   ['V="$(a | b .version)"\nmake V=$V\n', ['V="$(a | b .version)" && make V=$V']],
   ['cd x\nmake test || make again\n', ['cd x && { make test || make again; }']],
+  ['cd x;\nmake test || make again;\n', ['cd x && { make test || make again; }']],
+  ['find . -exec x {} \\;\n', ['find . -exec x {} \\;']],
+  ['case $x in\n  a) y ;;\nesac\n', null],
 ])('the script %j is the commands %j', (script, commands) => {
   expect(commandsOfScript(script)).toEqual(commands);
+});
+
+test('an assignment of many parts is read at once', () => {
+  const line = `A=${'"$(x)"'.repeat(40)} y`;
+  const startedAt = performance.now();
+  expect(commandsOfScript(`${line}\nz`)).toEqual([line, 'z']);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
 
 test('programs are what starts, without variables, shells and what is not a program', () => {

@@ -8,6 +8,8 @@ test.each([
   '- [x] ~~Read the header row~~ ✅ 2026-11-26',
   '- [x] ~~Read the header row~~',
   '- [x] ~Read the header row~',
+  '- ~~[x] Read the header row~~',
+  '- ~~[x] Read the header row~~ (done)',
   '- [x] ~~**Read** the header row~~ (done)',
   '- [x] **Read the header row**',
   '- [x] __Read__ the `header` row',
@@ -37,6 +39,15 @@ test.each([
   '- [ ] Show ✅ for the header row',
 ])('%s is another task', (line) => {
   expect(idsOf(line)).not.toEqual([plain]);
+});
+
+test('a box inside a strike is a box if it is ticked and the strike ends', () => {
+  const text = '- ~~[x] a~~\n- ~~[ ] b~~\n- ~~[x] c\n- ~~[X] d~~ e\n';
+  const { tasks } = parsePlan('plan.md', text, []);
+  expect(tasks.map(({ task, state }) => [task.title, state])).toEqual([
+    ['a', 'done'],
+    ['d e', 'done'],
+  ]);
 });
 
 test('a title of marks alone stays one', () => {
