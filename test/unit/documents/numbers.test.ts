@@ -157,8 +157,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['for # days', of('../scripts/reusable-workflow', /ralph-journal-.*retention-days: (\d+)/)],
     [
       'up to # files and # GiB',
-      of('git/home/ignored-files', /copyLimits.* files: (\w+)/),
-      of('git/home/ignored-files', /bytes: ([\d* ]+) \}/) / 2 ** 30,
+      of('core/local/ignored-copies', /copyLimits.* files: (\w+)/),
+      of('core/local/ignored-copies', /bytes: ([\d* ]+) \}/) / 2 ** 30,
     ],
     ['# minutes after `…`', minutes('wiring/guard', 'GRACE_MS')],
   ],
