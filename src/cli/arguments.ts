@@ -111,13 +111,11 @@ export function parseArguments(
   }
   const named = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
   if (named.length < positionals.min) problems.push(`${positionals.name} is missing.`);
-  if (named.length > positionals.max)
-    problems.push(
-      `too many arguments: ${named
-        .slice(positionals.max)
-        .map((arg) => JSON.stringify(arg))
-        .join(', ')}.`,
-    );
+  if (named.length > positionals.max) {
+    const surplus = named.slice(positionals.max).map((arg) => JSON.stringify(arg));
+    const quotes = positionals.max === 0 ? '' : ` Put quotes around ${positionals.name} if it contains spaces.`;
+    problems.push(`too many arguments: ${surplus.join(', ')}.${quotes}`);
+  }
   return {
     problems,
     positionals: named,

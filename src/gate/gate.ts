@@ -8,7 +8,7 @@ import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ti
 import { endLane, resumeReopenedIssue, withdrawIssue } from './lane/end-lane.ts';
 import { endIntake, type GateResult, gateResultOfLane } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
-import { answerFeedback } from './command/requests.ts';
+import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain, rememberEnds, withOlderEnds } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { isTrustedAccount } from './people/trust.ts';

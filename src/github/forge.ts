@@ -86,7 +86,8 @@ function createJobs({ ask }: Client): Pick<Forge, 'stepUrl' | 'countEndedAttempt
       // Do not retry: without an answer, the run counts as working.
       const run = { ...at, run_id: Number(runId), exclude_pull_requests: true, request: { retries: 0 } };
       const { status, run_attempt: newest = 1 } = (await octokit.rest.actions.getWorkflowRun(run)).data;
-      return status === 'completed' ? newest : newest - 1;
+      // If only failed jobs run again, they work under the claim of the attempt in which the gate succeeded.
+      return status === 'completed' ? newest : 0;
     });
   return {
     countEndedAttempts(runId) {

@@ -333,7 +333,7 @@ interface DecidingForge {
     readonly runAttempt: number;
     readonly runnerName: string;
   }): Promise<string | null>;
-  /** Returns the number of attempts of a workflow run that have ended. Asks GitHub once for each run. */
+  /** Returns the number of attempts of a workflow run; 0 while one of them works. Asks GitHub once for each run. */
   countEndedAttempts(runId: string): Promise<number>;
   /**
    * Creates a commit that no ref names, with the token's account as its author. GitHub signs it if that account belongs

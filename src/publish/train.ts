@@ -30,8 +30,8 @@ export async function publishTrain(deps: PublishDeps, seen: Train, alone: number
 
 /**
  * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless
- * another one is armed that can be merged, also by a run that worked at the same time. One that an earlier run armed is disarmed if others have pushed since.
- * Nothing is merged here.
+ * another one is armed that can be merged, also by a run that worked at the same time. One that an earlier run armed is
+ * disarmed if others have pushed since. Nothing is merged here.
  */
 async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
   const { autoMerge: prevents } = deps.config;

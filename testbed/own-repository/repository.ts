@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseWorkflow } from '../../src/core/doctor/workflow.ts';
 import { SETUP_PATHS } from '../../src/core/setup/files.ts';
-import { parseYaml } from '../../src/yaml/located.ts';
+import { parseYaml } from '../../src/yaml/parse.ts';
 import { git, SAMPLE_ENVIRONMENT } from '../git.ts';
 
 /** A person's repository to try the action on. It is only read. */

@@ -52,8 +52,9 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
       add(name, lane.why);
       continue;
     }
+    const all = lane.tasks.length;
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
-    add(name, `${describeLaneCondition(lane)}, ${formatTasksDone(done, lane.tasks.length)}`);
+    add(name, `${describeLaneCondition(lane)}, ${all === 0 ? 'no tasks' : formatTasksDone(done, all)}`);
     // The remaining time shrinks without being a change, so describe each wait as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, describeLaneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));

@@ -4,7 +4,14 @@ import { buildSetUpFiles, SETUP_PATHS, type SetupChoices, type Templates } from 
 import { planFileRemoval, planFileWrite } from '../../core/setup/ownership.ts';
 import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
-import { callsWorkflow, keyKinds, loginOfChoices, proposeVerify, workflowShapes } from '../../core/setup/workflow.ts';
+import {
+  callsWorkflow,
+  findVerifyProblem,
+  keyKinds,
+  loginOfChoices,
+  proposeVerify,
+  workflowShapes,
+} from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { getDefault } from '../../config/setting-table.ts';
 import { listSettingsPaths } from '../../config/settings/run-texts.ts';
@@ -26,7 +33,6 @@ import {
   renderPreview,
 } from './setup-text.ts';
 import type { SetupCheckout, SetupWorld } from './setup-world.ts';
-import { findVerifyProblem } from './person.ts';
 import { wrapText } from '../terminal-text.ts';
 import { type CliCommand, type CommandEnd, COMMAND_LIST, type Terminal, UsageError } from '../command.ts';
 

@@ -4,7 +4,7 @@ import type { SetupChoices } from '../../core/setup/files.ts';
 import { joinCommands } from '../../core/setup/ci/commands.ts';
 import { AGENT_NAMES, type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { LOGINS } from '../../core/agents/login-term.ts';
-import { hasKeyKinds, isLeftToFile } from '../../core/setup/workflow.ts';
+import { findVerifyProblem, hasKeyKinds, isLeftToFile } from '../../core/setup/workflow.ts';
 import { toPlainLine } from '../arguments.ts';
 import type { Person } from './setup-world.ts';
 
@@ -118,13 +118,4 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
     },
     confirm: async (question) => (await confirm({ ...terminal, message: question })) === true,
   };
-}
-
-const MAX_CHARS = 1000;
-
-/** Returns the reason why a command cannot be written into a workflow, or null if it can be written. */
-export function findVerifyProblem(command: string): string | null {
-  if (/\p{Cc}/u.test(command)) return 'it is more than one line, or contains control characters.';
-  if (command.includes('${{')) return 'it contains ${{, which GitHub would evaluate.';
-  return command.length > MAX_CHARS ? `it is longer than ${MAX_CHARS} characters.` : null;
 }

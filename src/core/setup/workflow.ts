@@ -33,6 +33,16 @@ export function keyOfChoices(choices: AgentChoices): { readonly input: string; r
   return secret === undefined || loginOfChoices(choices) !== null ? null : { input: keyInputOf(secret), secret };
 }
 
+/** Maximum length of a command. */
+const MAX_COMMAND_CHARS = 1000;
+
+/** Returns the reason why a command cannot be written into a workflow, or null if it can be written. */
+export function findVerifyProblem(command: string): string | null {
+  if (/\p{Cc}/u.test(command)) return 'it is more than one line, or contains control characters.';
+  if (command.includes('${{')) return 'it contains ${{, which GitHub would evaluate.';
+  return command.length > MAX_COMMAND_CHARS ? `it is longer than ${MAX_COMMAND_CHARS} characters.` : null;
+}
+
 /** The decisions of a person about the workflow; in the shape `single`, one job does everything. */
 export interface WorkflowChoices {
   readonly shape: (typeof workflowShapes)[number];

@@ -1,56 +1,10 @@
 import { constants, lstatSync, mkdirSync } from 'node:fs';
 import { chmod, copyFile, opendir, readlink, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type CopyLimits, type MeasuredPath, selectCopies } from '../../core/local/ignored-copies.ts';
+import { isSecretFile, isSecretFolder } from '../../core/secrets/secret-files.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { Git } from '../git.ts';
-
-/** Limits on the ignored files that are copied for a local run, or the size of such files. */
-interface CopyLimits {
-  /** Number of files, links and folders. */
-  readonly files: number;
-  readonly bytes: number;
-}
-
-/** The limits in use, several times the size of a large project's installed packages. */
-export const copyLimits: CopyLimits = { files: 200_000, bytes: 4 * 2 ** 30 };
-
-/** A path that is copied completely or not at all, because half of an installed package is useless. */
-export interface MeasuredPath {
-  readonly path: string;
-  /** The size, or null if the path alone exceeds the limits. */
-  readonly size: CopyLimits | null;
-}
-
-/**
- * Returns the paths to copy, smallest first (so that a huge folder excludes only itself), and the paths to leave out.
- */
-export function selectCopies(
-  measured: readonly MeasuredPath[],
-  limits: CopyLimits,
-): { readonly fits: readonly string[]; readonly tooMuch: readonly string[] } {
-  const fits: string[] = [];
-  const tooMuch: string[] = [];
-  let files = 0;
-  let bytes = 0;
-  const bySize = [...measured].sort(
-    (a, b) => (a.size?.bytes ?? Number.MAX_SAFE_INTEGER) - (b.size?.bytes ?? Number.MAX_SAFE_INTEGER),
-  );
-  for (const { path, size } of bySize) {
-    if (size === null || files + size.files > limits.files || bytes + size.bytes > limits.bytes) {
-      tooMuch.push(path);
-      continue;
-    }
-    files += size.files;
-    bytes += size.bytes;
-    fits.push(path);
-  }
-  return { fits, tooMuch };
-}
-
-/** Returns limits as a text: `200,000 files or 4 GiB`. */
-export function formatCopyLimits({ files, bytes }: CopyLimits): string {
-  return `${files.toLocaleString('en-US')} files or ${String(Math.round((bytes / 2 ** 30) * 10) / 10)} GiB`;
-}
 
 /** An entry of a tree, by its path from the top. A folder comes before its entries. */
 type Walked =
@@ -295,52 +249,4 @@ function examineEntry(
   } catch (error) {
     return { kind: 'unreadable', path, why: messageOf(error) };
   }
-}
-
-/** Folders in which programs keep only keys and logins. */
-const FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.gnupg', '.aws', '.azure', '.password-store']);
-
-/** Folders of published packages. Their keys belong to examples and tests, and programs need their certificates. */
-const PUBLISHED: ReadonlySet<string> = new Set(['node_modules', 'site-packages', 'dist-packages']);
-
-/** Matches files with the certificates of authorities, by the names that packages use. */
-const AUTHORITIES = /^(?:cacerts?|ca-?bundle|ca-certificates|roots?)\.pem$/;
-
-/** Patterns for file names. Letter case is ignored because some file systems ignore it. */
-const NAMES: readonly RegExp[] = [
-  /^\.env(?:[.-].*)?$/,
-  /.\.env$/,
-  /^\.(?:envrc|dev\.vars|renviron|secrets)(?:\..*)?$/,
-  /^(?:\.npmrc|[._]netrc|\.pypirc|\.pgpass|\.my\.cnf|\.git-credentials|\.dockercfg|\.htpasswd|\.boto|\.s3cfg)$/,
-  /^(?:\.vault[-_](?:pass|password|token)|\.sentryclirc|\.terraformrc|kubeconfig|auth\.json|local\.settings\.json)$/,
-  /^id_(?:rsa|dsa|ecdsa|ed25519)/,
-  /^\.?(?:[\w-]+[._-])?credentials?(?:\.(?:json|ya?ml|toml|ini|cfg|csv|txt|xml|properties))?$/,
-  /^(?:service[-_]?account|client[-_]?secret|secret)s?(?:[._-].*)?\.(?:json|ya?ml|toml|ini|txt|properties)$/,
-];
-
-/** Matches files that hold keys, except in published packages. */
-const ENDINGS = /\.(?:pem|key|p8|p12|pfx|jks|keystore|ppk|kdbx|ovpn|tfvars(?:\.json)?|tfstate(?:\..*)?)$/;
-
-/** Matches files that can only be identified together with their folder. */
-const SECRET_PATHS = /(?:^|\/)(?:\.docker\/config\.json|\.kube\/config)$/;
-
-/**
- * Returns true if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list
- * of such names.
- */
-export function isSecretFile(path: string): boolean {
-  const lower = path.toLowerCase();
-  const folders = lower.split('/');
-  const name = folders.pop() ?? '';
-  if (folders.some((folder) => FOLDERS.has(folder)) || SECRET_PATHS.test(lower)) return true;
-  if (NAMES.some((pattern) => pattern.test(name))) return true;
-  return ENDINGS.test(name) && !AUTHORITIES.test(name) && !folders.some((folder) => PUBLISHED.has(folder));
-}
-
-/** Returns true if a path looks like a folder with only secrets. */
-export function isSecretFolder(path: string): boolean {
-  return path
-    .toLowerCase()
-    .split('/')
-    .some((folder) => FOLDERS.has(folder));
 }

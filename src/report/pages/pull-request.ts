@@ -8,7 +8,7 @@ import { listAllTasks, listDoneTasks, listStartedTasks, listLaneTasks } from '..
 import { formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderCode, renderLink, linkPages, renderProse, renderProseLines, renderText } from '../markdown.ts';
 import { listBranchAlarms, findTestState, type TestState, renderTestState } from '../sentences/alarms.ts';
-import { renderFindingsSection } from '../sentences/iteration-problems.ts';
+import { describeReviewHold, renderFindingsSection } from '../sentences/iteration-problems.ts';
 import { renderIsolation, describeIsolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts';
@@ -95,8 +95,9 @@ function headline(report: WorkedReport, tests: TestState): string {
   // Reviewers may still object to work that is done, so mention that.
   const against = describeObjections(report);
   const ending = against === '' ? '' : `; ${against}`;
-  const trouble = troubleOf(report);
-  const [glyph, stop] = trouble === '' ? [null, ''] : ['⛔', `${trouble}. `];
+  const stopped = troubleOf(report);
+  const trouble = stopped === '' ? describeReviewHold(report) : stopped;
+  const [glyph, stop] = [stopped === '' ? null : '⛔', trouble === '' ? '' : `${trouble}. `];
   switch (tests.kind) {
     case 'passed':
       return `## ${glyph ?? (done === all && ending === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${ending}`;

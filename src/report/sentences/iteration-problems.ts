@@ -7,8 +7,9 @@ import { isHeldBy } from '../../core/pipeline/review.ts';
 import { describeStepResult } from '../../core/pipeline/step-record.ts';
 import { issueOfId, nameOfTaskId } from '../../core/tasks/ids.ts';
 import { formatMoreLine, toOneLine } from '../../core/text/phrase.ts';
-import type { RunReport } from '../../handover/report.ts';
-import { listIterations, selectReportSetting, selectWorkedReport, quoteAgentFailure } from '../facts.ts';
+import { isFinished } from '../../core/tasks/task.ts';
+import type { RunReport, WorkedReport } from '../../handover/report.ts';
+import { listAllTasks, listIterations, selectReportSetting, selectWorkedReport, quoteAgentFailure } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { renderCodeElement, renderCode, renderProse, renderText } from '../markdown.ts';
 import { rewordClaim, describeGroupedIterations } from '../pages/progress.ts';
@@ -93,9 +94,22 @@ function reviewBlock(
     ),
     ...formatMoreLine(more),
   ].map((line) => `- ${line}`);
-  const subject = issueOfId(task) === null ? renderText(findTaskShare(change, task).title, 60) : nameOfTaskId(task);
+  const name = nameOfTaskId(task);
+  // The branch has no share of a request, so its title is unknown here.
+  const subject = issueOfId(task) === null ? renderCodeElement(findTaskShare(change, task).title || name, 60) : name;
   const title = `Step ${renderCodeElement(step, 60)} (${AGENTS[agent].title}) on ${subject}: ${count}`;
   return `<details>\n<summary>${title}${isHeldBy(review) ? `; ${held}` : ''}</summary>\n\n${lines.join('\n')}\n\n</details>`;
+}
+
+/** Describes the reviews that keep open tasks from being done, as a headline part; empty if none does. */
+export function describeReviewHold(report: WorkedReport): string {
+  const open = listAllTasks(report).filter(({ progress }) => !isFinished(progress));
+  const held = report.change.reviews.filter(
+    ({ task, review }) => isHeldBy(review) && open.some((one) => one.task.id === task),
+  );
+  if (held.length === 0) return '';
+  const holding = held.reduce((sum, { review }) => sum + review.holding, 0);
+  return `Held by review${holding === 0 ? '' : `: ${formatCount(holding, 'finding')}`}`;
 }
 
 /** Returns a line for each denied tool of a run, with the rule that would allow it. */

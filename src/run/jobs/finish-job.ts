@@ -15,7 +15,8 @@ import { takeIntake } from './parcels.ts';
 
 /**
  * Runs the last job of a run of several lanes, after all other jobs: sums up their ends, writes the order of merges on
- * all pages, and releases the lanes that a dead job still holds. Their reservations stay until they expire, because it is unknown how much of them was used.
+ * all pages, and releases the lanes that a dead job still holds. Their reservations stay until they expire, because it
+ * is unknown how much of them was used.
  */
 export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   const { config, connect, context, log } = deps;
@@ -57,9 +58,10 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}`, train } };
 }
 
-/** Returns true if commits of the lane have overtaken a person's decision, so that a new review may be on its way. */
+/** Returns true if commits of the lane have overtaken an approval, so that a new review may be on its way. */
 function isOvertaken(snapshot: Snapshot, lane: LaneId): boolean {
   const document = parseRecordIn(snapshot, lane)?.document ?? null;
   const parsed = document === null ? null : parseState(document, lane);
-  return parsed?.kind === 'state' && parsed.state.feedback.overtaken !== null;
+  const overtaken = parsed?.kind === 'state' ? parsed.state.feedback.overtaken : null;
+  return overtaken !== null && overtaken.wasApproved !== false;
 }

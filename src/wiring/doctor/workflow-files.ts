@@ -8,7 +8,7 @@ import { ACTION_INPUTS } from '../../config/setting-table.ts';
 import { isExpression, parseWorkflow, type RalphStep } from '../../core/doctor/workflow.ts';
 import { listPullRequestWorkflows } from '../../core/setup/ci/events.ts';
 import { hasChanges } from '../../git/home/committed.ts';
-import { parseYaml } from '../../yaml/located.ts';
+import { parseYaml } from '../../yaml/parse.ts';
 import { setYamlValues } from '../../yaml/set-values.ts';
 
 const WORKFLOWS = '.github/workflows';

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { listFirstNames } from '../../core/text/phrase.ts';
-import { copyIgnoredIntoClone, copyLimits, formatCopyLimits } from '../../git/home/ignored-files.ts';
+import { copyLimits, formatCopyLimits } from '../../core/local/ignored-copies.ts';
+import { copyIgnoredIntoClone } from '../../git/home/ignored-files.ts';
 import { cloneForRun } from '../../git/home/clone-for-run.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';

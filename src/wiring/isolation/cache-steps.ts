@@ -1,7 +1,7 @@
 import { readCheckoutFile } from '../../cli/command.ts';
 import { warnOfJobCaches } from '../../core/doctor/cache-findings.ts';
 import { parseWorkflow } from '../../core/doctor/workflow.ts';
-import { parseYaml } from '../../yaml/located.ts';
+import { parseYaml } from '../../yaml/parse.ts';
 import type { World } from '../world.ts';
 
 /**

@@ -60,7 +60,7 @@ export async function readSettledTexts(texts: Texts, recorded: readonly FoundSet
 export async function readSettingsInput(inputs: Texts): Promise<GivenTexts> {
   const { settings = '' } = inputs;
   if (settings.trim() === '') return { inputs, named: NO_SETTINGS_MAPPING };
-  const { parseYamlTexts } = await import('../../yaml/located.ts');
+  const { parseYamlTexts } = await import('../../yaml/parse.ts');
   return { inputs, named: parseSettingsMapping(settings, parseYamlTexts) };
 }
 
@@ -96,7 +96,7 @@ async function readOrganisation(
   if (repository === null) return NO_SETTINGS_MAPPING;
   const [{ readRepositoryFile }, { parseYamlTexts }] = await Promise.all([
     import('../../github/repository-file.ts'),
-    import('../../yaml/located.ts'),
+    import('../../yaml/parse.ts'),
   ]);
   const file = await readRepositoryFile(
     {

@@ -47,12 +47,12 @@ describe('a run whose claims are in the way', () => {
   test.each<[string, readonly [attempt: number, isOver: boolean][], number]>([
     ['works', [[1, false]], 0],
     [
-      'works, in a later attempt',
+      'works in a later attempt, under the claim of an earlier one',
       [
         [1, true],
         [2, false],
       ],
-      1,
+      0,
     ],
     [
       'has ended with all its attempts',

@@ -116,6 +116,7 @@ describe('findings', () => {
     if (run.report === null) throw new Error('no report');
     expect(renderSummary(run.report).includes('held by review: 2 findings')).toBe(isHeld);
     expect(pageOf(run).includes('held by review: 2 findings')).toBe(isHeld);
+    expect(/^## .*/m.exec(pageOf(run))?.[0].includes('Held by review: 2 findings. 0 of 1 task done')).toBe(isHeld);
     expect(savedState(project).tasks['issue-1']?.state).toBe(isHeld ? 'in-progress' : 'done');
   });
 

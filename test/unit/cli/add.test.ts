@@ -202,7 +202,11 @@ describe('arguments that make no sense end with 2, say what to do, and write not
       '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or use --to prd.',
     ],
     ['an unknown place', ['Do it', '--to', 'issues'], '--to: "issues" is not a place for tasks. Expected plan or prd.'],
-    ['a title in several words', ['Do', 'it'], 'too many arguments: "it".'],
+    [
+      'a title in several words',
+      ['Do', 'it'],
+      'too many arguments: "it". Put quotes around TITLE if it contains spaces.',
+    ],
   ])('%s', async (_, args, problem) => {
     const { code, out, error } = await add(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });

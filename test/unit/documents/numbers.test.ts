@@ -134,11 +134,16 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   'docs/scale.md': [
     ['run it every # hours', of('../bench/fleet/fleet', /hours: ([2-9]\d*),/)],
-    ['token has # an hour', of('../bench/fleet/fleet', /'requests', most: (\w+)/)],
     [
-      '# repositories use about half of its #.',
-      of('../bench/fleet/fleet', /SIZES = .* (\w+)\]/),
+      'token has # an hour for each repository, of which # may write',
+      of('../bench/fleet/fleet', /'requests', most: (\w+)/),
+      of('../bench/fleet/fleet', /'writes', most: (\w+)/),
+    ],
+    [
+      'its # are enough for # repositories, its # writes',
       of('../bench/fleet/fleet', /App's requests", most: (\w+)/),
+      of('../bench/fleet/fleet', /SIZES = .* (\w+)\]/),
+      of('../bench/fleet/fleet', /App's writes", most: (\w+)/),
     ],
     ['# tasks a week', of('../bench/fleet/fleet', 'tasksAWeek')],
     ['# calls of # minutes', of('../bench/fleet/fleet', 'callsOfTask'), of('../bench/fleet/fleet', 'callMinutes')],
@@ -157,8 +162,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['for # days', of('../scripts/reusable-workflow', /ralph-journal-.*retention-days: (\d+)/)],
     [
       'up to # files and # GiB',
-      of('git/home/ignored-files', /copyLimits.* files: (\w+)/),
-      of('git/home/ignored-files', /bytes: ([\d* ]+) \}/) / 2 ** 30,
+      of('core/local/ignored-copies', /copyLimits.* files: (\w+)/),
+      of('core/local/ignored-copies', /bytes: ([\d* ]+) \}/) / 2 ** 30,
     ],
     ['# minutes after `…`', minutes('wiring/guard', 'GRACE_MS')],
   ],

@@ -488,3 +488,11 @@ describe('for any foreign text', () => {
     );
   });
 });
+
+test('findings on a request, which has no share of the branch, name it as code', () => {
+  const by = { agent: 'codex', hold: 'none', unreadable: null, more: 0, holding: 0 } as const;
+  const findings = [{ file: 'a.ts', line: 1, severity: 'low', text: 'Flaw.' }] as const;
+  const reviews = [{ task: 'thread-11', step: 'review', review: { ...by, findings } }];
+  const page = bodyOf(report(complete, { change: changeOf([], { reviews }) }));
+  expect(page).toContain('<summary>Step <code>review</code> (Codex) on <code>thread-11</code>: 1 finding</summary>');
+});

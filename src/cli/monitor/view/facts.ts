@@ -95,10 +95,16 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly R
             createPiece(task.title),
           ],
     ),
-    fact('tasks', 4, [
-      createPiece(`${renderBar({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
-      createPiece(`${tasks.done}/${tasks.all} done`),
-    ]),
+    fact(
+      'tasks',
+      4,
+      tasks.all === 0
+        ? [createPiece('none', 'faint')]
+        : [
+            createPiece(`${renderBar({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
+            createPiece(`${tasks.done}/${tasks.all} done`),
+          ],
+    ),
     fact(
       'calls',
       5,

@@ -1,5 +1,5 @@
 import { parseLocatedJson, type LocatedJson } from '../../../json/parse.ts';
-import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
+import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/parse.ts';
 import { findNearest } from '../../text/nearest.ts';
 import { isSharedFileName, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
 

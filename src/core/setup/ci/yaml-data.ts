@@ -1,4 +1,4 @@
-import { parseYaml } from '../../../yaml/located.ts';
+import { parseYaml } from '../../../yaml/parse.ts';
 
 /** A mapping of YAML. */
 export type YamlMap = Readonly<Record<string, unknown>>;

@@ -177,7 +177,7 @@ describe('every state of a local run', () => {
       ],
     ],
     ['no task', withRun({ task: null }), ['task     none']],
-    ['no tasks', withRun({ tasks: { done: 0, all: 0 } }), ['tasks    [░░░░░░░░░░] 0/0 done']],
+    ['no tasks', withRun({ tasks: { done: 0, all: 0 } }), ['tasks    none']],
     [
       'no limits',
       withRun({

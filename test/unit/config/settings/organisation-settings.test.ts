@@ -4,7 +4,7 @@ import type { OrganisationFile } from '../../../../src/core/settings/effective.t
 import { parseRepositoryName } from '../../../../src/config/fields.ts';
 import { parseRunSettings, mergeConfigTexts } from '../../../../src/config/settings/run-texts.ts';
 import { parseSettingsMapping, parseOrganisationSettings } from '../../../../src/config/settings/settings-input.ts';
-import { parseYamlTexts } from '../../../../src/yaml/located.ts';
+import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
 const REPOSITORY = 'octo/settings';
 const file = (text: string): OrganisationFile => ({ kind: 'text', text });

@@ -3,7 +3,7 @@ import { describeMisplaced, buildConfig } from '../../../../src/config/inputs.ts
 import { mergeFoundTexts } from '../../../../src/config/settings/run-texts.ts';
 import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
 import { foundSettingSchema } from '../../../../src/core/settings/effective.ts';
-import { parseYamlTexts } from '../../../../src/yaml/located.ts';
+import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
 const read = (text: string) => parseSettingsMapping(text, parseYamlTexts);
 const textsOf = (text: string) => Object.fromEntries(read(text).found.map(({ input, text: value }) => [input, value]));

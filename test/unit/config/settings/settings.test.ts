@@ -10,7 +10,7 @@ import {
 } from '../../../../src/config/settings/run-texts.ts';
 import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
 import { SETTING_NAMES } from '../../../../src/config/setting-table.ts';
-import { parseYamlTexts } from '../../../../src/yaml/located.ts';
+import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 import { HOUR, MINUTE } from '../../core/core-fixtures.ts';
 
 const step = { 'github-token': 'token-of-the-job' };

@@ -13,7 +13,7 @@ import { warnOfJobCaches } from '../../../../src/core/doctor/cache-findings.ts';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
 import { actionRules } from '../../../../src/wiring/doctor/try-pipeline.ts';
-import { parseYaml } from '../../../../src/yaml/located.ts';
+import { parseYaml } from '../../../../src/yaml/parse.ts';
 
 const PATH = '.github/workflows/ralph.yml';
 const template = readFileSync(new URL('../../../../templates/workflows/ralph.yml', import.meta.url), 'utf8')

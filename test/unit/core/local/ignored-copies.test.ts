@@ -4,7 +4,7 @@ import {
   formatCopyLimits,
   selectCopies,
   type MeasuredPath,
-} from '../../../../src/git/home/ignored-files.ts';
+} from '../../../../src/core/local/ignored-copies.ts';
 
 const limits = { files: 10, bytes: 100 };
 const of = (path: string, files: number, bytes: number): MeasuredPath => ({ path, size: { files, bytes } });

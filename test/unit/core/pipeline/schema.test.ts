@@ -6,7 +6,7 @@ import { KNOWN_SIGNALS, type DoneSignals } from '../../../../src/core/analysis/d
 import { parsePipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
 import { buildPipelineSchema } from '../../../../src/core/pipeline/file-schema.ts';
 import { parseSignalFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
-import { parseYaml } from '../../../../src/yaml/located.ts';
+import { parseYaml } from '../../../../src/yaml/parse.ts';
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(buildPipelineSchema(), null, 2)}\n`).toMatchFileSnapshot(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isSecretFile, isSecretFolder } from '../../../../src/git/home/ignored-files.ts';
+import { isSecretFile, isSecretFolder } from '../../../../src/core/secrets/secret-files.ts';
 
 describe('files whose names suggest secrets', () => {
   test.each([

@@ -3,7 +3,7 @@ import { answerSettings } from '../../../../src/config/settings/run-texts.ts';
 import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
 import { checkSettings } from '../../../../src/core/doctor/doctor.ts';
 import { buildSettingLines } from '../../../../src/core/settings/effective.ts';
-import { parseYamlTexts } from '../../../../src/yaml/located.ts';
+import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
 const givenBy = (inputs: Readonly<Record<string, string>>) => ({
   inputs,
