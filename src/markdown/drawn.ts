@@ -32,7 +32,10 @@ const MERMAID_UNSEEN: readonly RegExp[] = [
     String.raw`(?=participant|actor)(?<=[\n;]${PREFIX}(?:create[ \t])?)\w+[ \t]+[^\s:;]+[ \t][^\n:;]*?(?=[ \t]as[ \t])`,
     'gi',
   ),
-  new RegExp(String.raw`(?=subgraph)(?<=[\n;]${PREFIX})\w+[ \t]+[^\s[]+[ \t]+[^\s[][^\n[]*(?=\[)`, 'gi'),
+  new RegExp(
+    String.raw`(?=subgraph)(?<=[\n;]${PREFIX})\w+[ \t]+[^\s[]+[ \t]+[^\s[][^\n[;]*(?:;[^\n[;]*){0,8}(?=\[)`,
+    'gi',
+  ),
   /(?:`[^`\n]+`|"[^"\n]+")(?=[ \t]*\[[ \t]*")/g,
   // Calendar settings of charts, and classes of mind maps.
   new RegExp(

@@ -96,7 +96,7 @@ export function describePushFailure(failed: { readonly why: string } | { readonl
 
 /** Removes addresses from git's words: a port may contain 401, and a repository may be called `read-only`. */
 export function withoutAddresses(words: string): string {
-  return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
+  return words.replaceAll(/'[a-z+]+:\/\/[^']*'|(?<![a-z+])[a-z+]+:\/\/\S+/gi, '');
 }
 
 /**
@@ -118,11 +118,24 @@ export function isStale(words: string): boolean {
  */
 export function findRefusedPaths({ kind, files, words }: Refusal, changed: readonly string[]): readonly string[] {
   if (kind !== 'content') return [];
-  const named = changed.filter((path) => files.includes(path));
+  const named = changed.filter((path) => files.includes(path) || files.includes(quotePath(path)));
   if (named.length > 0) return named;
-  const mentioned = changed.filter((path) => /[./]/.test(path) && isMentioned(words, path));
+  const mentioned = changed.filter(
+    (path) => /[./]/.test(path) && (isMentioned(words, path) || isMentioned(words, quotePath(path))),
+  );
   // A path that is only the end of a longer mentioned path is ignored.
   return mentioned.filter((path) => !mentioned.some((other) => other !== path && other.endsWith(path)));
+}
+
+/** Returns a path as git prints it by default: characters outside ASCII as octal numbers of their bytes. */
+function quotePath(path: string): string {
+  const escaped = path.toWellFormed().replaceAll(/["\\]/g, String.raw`\$&`);
+  return escaped.replaceAll(/[^ -~]+/g, (text) =>
+    encodeURIComponent(text).replaceAll(
+      /%([\dA-F]{2})/g,
+      (_, byte: string) => `\\${Number.parseInt(byte, 16).toString(8).padStart(3, '0')}`,
+    ),
+  );
 }
 
 function isMentioned(words: string, path: string): boolean {

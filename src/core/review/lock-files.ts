@@ -74,7 +74,9 @@ function parseLockFile(path: string, text: string): LockedPackages {
     wanted === undefined || entries === null
       ? plain
       : entries
-          .flatMap(({ key, value }) => (wanted.entry.test(key) ? [withoutEscapes(`"${String(value)}"`)] : []))
+          .flatMap(({ key, value }) =>
+            typeof value === 'string' && wanted.entry.test(key) ? [withoutEscapes(`"${value}"`)] : [],
+          )
           .join('\n');
   return {
     hosts: hostsIn(sources, MODULES.test(path)),
@@ -124,6 +126,9 @@ interface Entry {
   readonly ownerKey: string;
 }
 
+/** Maximum length of an object's key: every entry repeats it, and the end of it names the package. */
+const MAX_KEY_CHARS = 300;
+
 /** Returns all entries of objects at any depth, or null if the text was not JSON. */
 function listEntries(json: unknown): readonly Entry[] | null {
   if (typeof json !== 'object' || json === null) return null;
@@ -135,7 +140,8 @@ function listEntries(json: unknown): readonly Entry[] | null {
     const owner = next.value as Readonly<Record<string, unknown>>;
     for (const [name, value] of Object.entries(owner)) {
       if (!isList) entries.push({ key: `${next.key}.${name}`, value, owner, ownerKey: next.key });
-      if (typeof value === 'object' && value !== null) open.push({ key: isList ? next.key : name, value });
+      if (typeof value === 'object' && value !== null)
+        open.push({ key: isList ? next.key : name.slice(-MAX_KEY_CHARS), value });
     }
   }
   return entries;
@@ -145,9 +151,9 @@ function listEntries(json: unknown): readonly Entry[] | null {
 function scriptsInJson(entries: readonly Entry[]): readonly string[] {
   return entries.flatMap(({ key, value, owner, ownerKey }) => {
     if (key.endsWith('.hasInstallScript') && value === true) return [ownerKey.replace(/^.*node_modules\//, '')];
-    return key.endsWith('.type') && /^composer-(?:plugin|installer)$/.test(String(value))
-      ? [String(owner['name'])]
-      : [];
+    if (!key.endsWith('.type') || typeof value !== 'string' || !/^composer-(?:plugin|installer)$/.test(value))
+      return [];
+    return [JSON.stringify(owner['name'] ?? '')];
   });
 }
 

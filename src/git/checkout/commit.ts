@@ -197,13 +197,15 @@ async function withoutUncountedChanges(
   return { kind: 'chain', commits };
 }
 
+/** Returns the changes, oldest first, without files that are not in the first tree and that git ignores. */
 function countedAmong(
   changes: readonly PathChange[],
   { tolerated, ignored }: Pick<IterationContent, 'tolerated' | 'ignored'>,
 ): readonly PathChange[] {
   const isIgnored = (path: string): boolean =>
     ignored.some((one) => one === path || (one.endsWith('/') && path.startsWith(one)));
-  return excludeTolerated(changes, tolerated).filter(({ path, oldId }) => oldId !== null || !isIgnored(path));
+  const before = new Map(changes.toReversed().map(({ path, oldId }) => [path, oldId]));
+  return excludeTolerated(changes, tolerated).filter(({ path }) => before.get(path) !== null || !isIgnored(path));
 }
 
 /**

@@ -190,7 +190,9 @@ export async function putBackWorkTree(
 ): Promise<RestoredTree> {
   const found = new Set<string>();
   for (let attempt = 1; ; attempt += 1) {
-    const { tree } = await readWorkTree(repository, workspace, { ...plainReading, tolerated });
+    // An ignored file that is read although `wanted` lacks it is one that the agent untracked, which stays on the disk.
+    const reading = { ...plainReading, tolerated, tracked: wanted };
+    const { tree } = await readWorkTree(repository, workspace, reading);
     const changes = await diffTrees(repository.git, wanted, tree);
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)

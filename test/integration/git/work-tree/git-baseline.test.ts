@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { git } from '../../../../testbed/git.ts';
-import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene, TOKEN } from '../git-fixture.ts';
 
 const CRLF = 'one\r\ntwo\r\nthree\r\n';
 
@@ -351,6 +351,40 @@ describe('what the agent untracks and ignores leaves the branch', () => {
     const alone = await iterate(scene, () => scene.git('rm', '--quiet', '--cached', 'kept.log'));
     expect([alone.change.files, alone.committed.publishedPaths]).toEqual([['kept.log'], ['kept.log']]);
     expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('it stays on the disk when the work tree is put back before the commit', async () => {
+    await using scene = await setScene();
+    await seed(scene, { 'gen.txt': '1', 'node_modules/a/i.js': 'x' });
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('.gitignore', 'gen.txt\nnode_modules/\n');
+      await scene.write('gen.txt', '2');
+      await scene.git('rm', '-r', '--quiet', '--cached', 'gen.txt', 'node_modules');
+      await scene.repository.snapshot();
+      await scene.write('left-by-verify.txt', 'x');
+      expect(await scene.repository.putBack()).toEqual(['left-by-verify.txt']);
+    });
+    expect([await scene.read('gen.txt'), await scene.read('node_modules/a/i.js')]).toEqual(['2', 'x']);
+    expect(committed.publishedPaths).toEqual(['.gitignore', 'gen.txt', 'node_modules/a/i.js']);
+  });
+
+  test('a secret in a tracked file that git ignores is in no commit, also if the file was gone in between', async () => {
+    await using scene = await setScene();
+    await seed(scene, { 'kept.log': 'x', '.gitignore': '*.log\n' });
+    const { head } = await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.git('rm', '--quiet', 'kept.log');
+      await scene.git('commit', '--quiet', '-m', 'Remove');
+      await scene.repository.snapshot();
+      await scene.write('kept.log', TOKEN);
+      await scene.git('add', '--force', 'kept.log');
+      await scene.git('commit', '--quiet', '-m', 'Add');
+      await scene.git('rm', '--quiet', '--cached', 'kept.log');
+      await scene.git('commit', '--quiet', '-m', 'Remove again');
+    });
+    expect(await scene.quarantineGit('log', '-p', `${head}..${committed.head}`)).not.toContain(TOKEN);
+    expect(committed.publishedPaths).toEqual(['kept.log']);
   });
 
   test('what it adds although git ignores it is in no commit, and is named', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMs } from '../../../cpu.ts';
 import {
   findConflictingBranch,
   explainRefusal,
@@ -341,6 +342,22 @@ describe('which of the changed files is refused', () => {
   test('in words of a form that nobody knows, a whole word is enough', () => {
     const own = { ...parseRefusal('remote: policy: "docs/a b.md" holds a number'), kind: 'content' } as const;
     expect(findRefusedPaths(own, ['docs/a b.md', 'b.md', 'docs'])).toEqual(['docs/a b.md']);
+  });
+
+  test.each([
+    ['in a sentence', String.raw`remote: policy: "caf\303\251/a\"b.md" holds a number`],
+    ['behind the word file', String.raw`remote: The file "caf\303\251/a\"b.md" holds a number`],
+    [
+      'on a line of its own',
+      String.raw`remote: policy: a file holds a number:` + '\n' + String.raw`remote:   "caf\303\251/a\"b.md"`,
+    ],
+  ])('a name that git prints with numbers instead of letters is found %s', (_, words) => {
+    const own = { ...parseRefusal(words), kind: 'content' } as const;
+    expect(findRefusedPaths(own, ['café/a"b.md', 'b.md', 'cafe/a"b.md'])).toEqual(['café/a"b.md']);
+  });
+
+  test('a long line is read in linear time', () => {
+    expect(cpuMs(() => parseRefusal(`remote: ${'a'.repeat(65_536)}`))).toBeLessThan(1_000);
   });
 
   test('a refusal of the branch is about no file', () => {

@@ -281,3 +281,22 @@ test.each<[what: string, path: string, before: string, after: string, found: str
   const kinds = kindsOf(change(path, { before, after }));
   expect(kinds).toEqual(found === null ? [] : [expect.stringContaining(found)]);
 });
+
+test.each([
+  ['npm', 'package-lock.json', '{"a": {"version": {"toString": 1, "valueOf": 1}, "resolved": "https://evil.test/a"}}'],
+  ['Composer', 'composer.lock', '{"a": {"type": {"toString": 1}, "name": {}, "dist": {"url": "https://evil.test/a"}}}'],
+  [
+    'deep lists',
+    'package-lock.json',
+    `{"version": ${'['.repeat(50_000)}{"resolved": "https://evil.test/a"}${']'.repeat(50_000)}}`,
+  ],
+])('a lock file of odd values is read: %s', (_, path, after) => {
+  expect(kindsOf(change(path, { before: null, after }))).toEqual([expect.stringContaining('from evil.test')]);
+});
+
+test('a long name that many entries share takes no memory for each', () => {
+  const after = `{"${'k'.repeat(1_000_000)}": [${'{"hasInstallScript": true},'.repeat(100_000)}{}]}`;
+  expect(kindsOf(change('package-lock.json', { before: null, after }))).toEqual([
+    expect.stringContaining('1 more package runs'),
+  ]);
+});

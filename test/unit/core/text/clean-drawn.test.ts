@@ -109,6 +109,7 @@ describe('what GitHub draws hides nothing', () => {
     `sequenceDiagram\nparticipant ${' '.repeat(60_000)}x`,
     `sequenceDiagram\nparticipant a ${'b '.repeat(30_000)}`,
     `graph TD\n${'subgraph a b '.repeat(5_000)}`,
+    `graph TD\n${'subgraph a b;'.repeat(5_000)}`,
     `classDiagram\n${'"a" '.repeat(15_000)}${' '.repeat(30_000)}`,
   ])('and a long run of the same in a diagram is read in linear time', (lines) => {
     const text = diagram(lines);
