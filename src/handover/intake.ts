@@ -196,7 +196,9 @@ export interface LaneIntake {
 }
 
 /**
- * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` contains the run's other lanes; it is empty unless `intake` is work. `over` is what ended before that work; null if nothing did.
+ * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside`
+ * contains the run's other lanes; it is empty unless `intake` is work. `over` is what ended before that work; null if
+ * nothing did.
  */
 export interface GateResult {
   readonly intake: Intake;

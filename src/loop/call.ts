@@ -132,7 +132,7 @@ export async function callAgent(
   const { agentRun, usage } = first;
   if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
-  // An error that follows paid requests is no refusal, whatever the agent says.
+  // An error that follows paid requests is not a refusal, whatever the agent says.
   const isUnknown = agentRun.analysis.agentError?.kind === 'unknown-session' && !hasSpentAnything(usage);
   if (isUnknown) {
     deps.log.info('The agent no longer knows the session, so it is called again in a new one.');

@@ -50,7 +50,7 @@ export interface PullRequest {
   readonly url: string;
   readonly state: 'open' | 'merged' | 'closed';
   readonly headSha: string;
-  /** The branch into which it is to be merged. */
+  /** The branch into which it will be merged. */
   readonly base: string;
   readonly draft: boolean;
   readonly title: string;

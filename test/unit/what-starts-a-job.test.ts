@@ -135,7 +135,7 @@ describe.each([WITH_KEYS, KEYLESS])('$reusable', ({ reusable, branch: path, logs
       gate: { ...writes, checks: 'read', statuses: 'read', actions: 'read' },
       // It runs nothing itself: GitHub wants what its jobs ask for.
       branch: { ...writes, ...login },
-      finish: { contents: 'write', issues: 'write' },
+      finish: writes,
     });
     expect(permissionsOf(ofBranch)).toEqual({ loop: { contents: 'read', ...login }, publish: writes });
   });

@@ -66,9 +66,9 @@ export type ChosenAgent =
   | { readonly kind: 'refused' };
 
 /**
- * Returns the first agent of the order whose provider may be called. If no provider may be called, the lane parks until a usage limit ends. If no limit is known to end, the first agent whose
- * calls failed is called anyway, because the lane's
- * own circuit stops repeated failures.
+ * Returns the first agent of the order whose provider may be called. If no provider may be called, the lane parks until
+ * a usage limit ends. If no limit is known to end, the first agent whose calls failed is called anyway, because the
+ * lane's own circuit stops repeated failures.
  */
 export function chooseAgent(order: AgentOrder, providers: Providers, now: number): ChosenAgent {
   const ready = order.find((name) => openCircuitAt(providers[name], now) === null);

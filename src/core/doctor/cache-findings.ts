@@ -18,7 +18,8 @@ export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
 const ONLY_RESTORE = 'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.';
 
 /**
- * Returns a warning that names the cache steps of this run's job that may store files of the agent, or null if none. An isolated agent changes only the checkout, which gets its commits when the run ends.
+ * Returns a warning that names the cache steps of this run's job that may store files of the agent, or null if none. An
+ * isolated agent changes only the checkout, which gets its commits when the run ends.
  */
 export function warnOfJobCaches(
   uses: readonly Pick<RalphStep, 'job' | 'caches'>[],

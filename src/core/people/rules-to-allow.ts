@@ -100,7 +100,9 @@ function splitSimpleCommand(text: string): readonly string[] {
   );
 }
 
-/** Returns the rule that a part of a command lacks, as a list of at most one; null if no rule should or can allow it. */
+/**
+ * Returns the rule that a part of a command lacks, as a list of at most one; null if no rule should or can allow it.
+ */
 function rulesForPart(part: string, allowed: readonly string[]): readonly string[] | null {
   const words = part.split(/\s+/).filter(Boolean);
   const [program = '', next] = words;

@@ -32,7 +32,9 @@ const EXEMPT =
 export const RENEW_TOKEN =
   "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.";
 
-/** Returns a rule that refuses every push of this token. The words of hooks, protections and rulesets never match it. */
+/**
+ * Returns a rule that refuses every push of this token. The words of hooks, protections and rulesets never match it.
+ */
 const createAccessRule = (words: RegExp, meaning: string, remedy: string): ServerRule => ({
   ...{ kind: 'branch', rule: 'access', meaning, remedy },
   pattern: new RegExp(`^(?!.*(?:rate limit|abuse detection|hook declined|GH0\\d\\d)).*?(?:${words.source})`, 'is'),

@@ -77,8 +77,8 @@ export async function openRootlessSandbox(options: RootlessOptions): Promise<Ope
   try {
     const library = await options.runtime();
     return await createRootlessSandbox(options, { library, programs, filter: true }).catch(async (error: unknown) => {
-      // Ubuntu's profile for bubblewrap prevents the library's filter from starting, so try again without it. Programs can
-      // then create Unix sockets, but they see no socket of other users.
+      // Ubuntu's profile for bubblewrap prevents the library's filter from starting, so try again without it. Programs
+      // can then create Unix sockets, but they see no socket of other users.
       if (!messageOf(error).includes(FILTER_PROGRAM)) throw error;
       await removeRootlessSandbox(options.runFolder);
       return await createRootlessSandbox(options, { library, programs, filter: false });

@@ -282,7 +282,9 @@ function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
 /** Maximum number of characters of names and reasons in a section; further files are only counted. */
 const MAX_LEFT_OUT_CHARS = 2_500;
 
-/** Lists the agent's claims that the evidence overruled, over all runs, without the names of files that are left out. */
+/**
+ * Lists the agent's claims that the evidence overruled, over all runs, without the names of files that are left out.
+ */
 export function renderOverruledSection({ change: { leftOut, overruled, overruledMore } }: WorkedReport): string {
   const claims = overruled
     .map(parseOverruled)

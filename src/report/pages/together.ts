@@ -16,7 +16,10 @@ const SHOWN_TASKS = 5;
 /** The outcome of a branch whose jobs published nothing. */
 const LOST: StoredRun['outcome'] = { kind: 'failed', reason: 'infrastructure' };
 
-/** Renders the job summary of a run of several branches: a table with a line for each, those with problems first, and the order of merges. */
+/**
+ * Renders the job summary of a run of several branches: a table with a line for each, those with problems first, and
+ * the order of merges.
+ */
 export function renderTogether(together: ParallelEnd): string {
   const lanes = troubleFirst(together);
   const rows = lanes.map((lane) => [

@@ -80,8 +80,8 @@ const OPEN_NETWORK =
   "Nothing limits the agent's network on this runner, because no firewall can be set up for its user. Use a runner where `isolation: namespace` works, such as GitHub's Ubuntu runners, or accept it with `allowed-hosts: any`.";
 
 /**
- * Returns the agent's sandbox, or the reason why it could not be created. Rejects a sandbox with an open network if the network
- * must be limited.
+ * Returns the agent's sandbox, or the reason why it could not be created. Rejects a sandbox with an open network if the
+ * network must be limited.
  */
 async function openBounded(
   world: World,

@@ -13,6 +13,7 @@ describe('opening', () => {
       state: 'open',
       headSha: 'b'.repeat(40),
       draft: true,
+      base: 'main',
       title: 'Ralph: work',
       body: 'What was done.',
       labels: [],

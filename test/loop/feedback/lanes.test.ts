@@ -71,8 +71,9 @@ describe("a review of an issue's own pull request", () => {
     project.clock.advance(HOUR);
     expect(await runOnce(project, { event: submitted, tap })).toMatchObject({ calls: 1 });
     expect(second).toBe('refused (another_run)');
-    // The requests read the person's permission and the issue; the feedback is left to the run that can answer it.
-    expect(requests).toBe(2);
+    // The requests read the person's permission, the issue, and whether the other run has ended; the feedback is left
+    // to the run that can answer it.
+    expect(requests).toBe(3);
     expect(repliesOf(project)).toEqual([11]);
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(repliesOf(project)).toEqual([11, 12]);

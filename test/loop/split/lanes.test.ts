@@ -291,7 +291,7 @@ describe('more lanes than machines', () => {
     const complete = 'complete (plan_complete)';
     expect(Object.assign({}, ...ends)).toMatchObject({ queue: complete, 'issue-2': complete, 'issue-3': complete });
     expect(heldIn(project).held).toEqual([]);
-    // What the dead run has used is unknown, so its reservations count for an hour.
+    // Nobody knows how much the dead run has used, so its reservations count for an hour.
     expect(heldIn(project).reserved).toBe(3);
   });
 

@@ -162,7 +162,7 @@ export function createAgent(
     clock.advance(durationMs);
     if (act.spendsUsd !== undefined) {
       call.spending?.({ tokens: 1_000, outputTokens: 100, costUsd: act.spendsUsd });
-      // A call goes on after a request, so this usage is written down meanwhile.
+      // A call continues after a request, so this usage is written down while it runs.
       await turnOfLoop();
     }
     act.meanwhile?.();

@@ -385,7 +385,7 @@ describe('verify fails on the base branch', () => {
       expect(seen).toEqual(['base 0', 'base 1']);
     });
 
-    test('once the tests pass again, its work goes on', async () => {
+    test('once the tests pass again, its work continues', async () => {
       const { project, red, seen } = await createLintFixer();
       red.delete('npm test');
       project.clock.advance(7 * 3_600_000);

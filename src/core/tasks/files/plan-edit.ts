@@ -18,8 +18,8 @@ export function addToPlan(plan: Plan, wanted: NewTask): AddedTask {
 }
 
 /**
- * Yields the plan with the box at each place where it has the right priority, the best place first, or the reason why no
- * place was found.
+ * Yields the plan with the box at each place where it has the right priority, the best place first, or the reason why
+ * no place was found.
  */
 export function* listPlanAdditions(
   { path, text, optionalSections }: Plan,

@@ -119,7 +119,7 @@ describe('each refusal is of one kind', () => {
       [],
     ],
     ['content', 'lfs', 'remote: error: GH008: Your push referenced at least 1 unknown Git LFS object:', []],
-    // Words in the name of a file are no rule.
+    // Words in the name of a file are not a rule.
     ...['read-only.ts', 'case-insensitive.ts', 'commit_message_pattern.json', 'required status checks.md'].map(
       (file): [RefusalKind, string, string, readonly string[]] => [
         'content',
