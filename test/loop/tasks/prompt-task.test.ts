@@ -3,7 +3,7 @@ import { type LaneState, parseState } from '../../../src/core/lane/state/state.t
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
-import { renderHeadline } from '../../../src/report/sentences/outcome-text.ts';
+import { describeOutcome, renderHeadline } from '../../../src/report/sentences/outcome-text.ts';
 import { isPromptTask } from '../../../src/core/tasks/ids.ts';
 import { finisher, silent, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
