@@ -1,1 +1,1 @@
-import{modules as o}from"./91108.shared.js";import{modules as s}from"./71360.shared.js";import{modules as r}from"./433.shared.js";import{modules as m}from"./49545.shared.js";const p=1360,i=[1360,9545,1108],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
+import{modules as o}from"./91108.shared.js";import{modules as s}from"./71360.shared.js";import{modules as r}from"./433.shared.js";import{modules as m}from"./47296.shared.js";const p=1360,i=[1360,7296,1108],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
