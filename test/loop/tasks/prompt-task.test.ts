@@ -343,7 +343,7 @@ test('three scheduled runs of one session replay, and people read about a prompt
   const project = projectWith([inTurn(works(1), works(2), works(3), says(true), says(true))], {
     inputs: { 'max-iterations': '2' },
   });
-  const first = await runOnce(project);
+  await runOnce(project);
   expect(bodyOf(project)).toContain('`PROMPT.md` is not done yet');
   expect(titleOf(project)).toBe('Build the shop');
   await runOnce(project);
