@@ -55,7 +55,7 @@ export interface Config {
   readonly allowedBots: readonly string[];
   /** The people whose comments the agent can read. */
   readonly commentsFrom: (typeof commentReading)[number];
-  /** The words of a command for a dispatched run; empty if there is no command. */
+  /** The words of a command for a dispatched run; empty without a command. */
   readonly command: string;
   readonly agent: AgentConfig;
   /** The folder with the tasks, the prompts and `.ralph/`, in which verify runs. */

@@ -183,7 +183,7 @@ function completed(
   const bringsItself = rest.every(
     ({ command, purpose }) => !isTestPurpose(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
   );
-  // Of several languages in a folder, the job needs the packages of those whose tools it starts.
+  // In a folder with several languages, the job needs only the packages of those whose tools it starts.
   const isForeign = (stack: Stack): boolean =>
     !testsWith(plan, stack) && stacks.some((one) => one.folder === stack.folder && testsWith(plan, one));
   const missing = stacks.flatMap((stack): readonly CommandWithPurpose[] =>
