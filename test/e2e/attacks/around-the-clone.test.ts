@@ -93,8 +93,7 @@ repel('Verification that counts: programs in folders above the clone', {
         // An isolated agent leaves nothing there.
         expect(names.map((found) => found.includes('node_modules'))).toEqual(names.map(() => !isIsolated(scene)));
         expect(names.flat().join(' ')).not.toContain('ralph-aside');
-        if (!isIsolated(scene))
-          expect(run.main.log).toContain(`look for their settings: ${await realpath(run.machine)}`);
+        if (!isIsolated(scene)) expect(run.main.log).toContain(`${await realpath(run.machine)}/node_modules`);
       },
     },
   ],
