@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type MappedServers, mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { tryJson } from '../../core/text/try-json.ts';
@@ -109,7 +109,7 @@ export const geminiCli: AgentCli = {
   unmappedServers: (servers) => mapGeminiServers(servers).unmapped,
   prepare: async (call, place) => {
     await resetGeminiHome(place.configFolder, settingsWith(call.servers));
-    await removeEmptyChats(place, call.resume);
+    await prepareChats(place, call.resume);
     return {
       // The model is an argument, and the servers are in the CLI's settings.
       ...(await base.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
@@ -190,14 +190,22 @@ async function exportGeminiSession(
 }
 
 /**
- * Removes a session's files without messages. A CLI that resumes a session writes into the file that it found and also
- * leaves a newer one without messages, which the next start would choose.
+ * Removes a session's files without messages, and renames its newest file as an imported one. A CLI that resumes a
+ * session writes into the file that it found and also begins a newer one without messages, which the next start would
+ * choose. That one is named by the minute: in the same minute, it would begin anew in the file that it found.
  */
-export async function removeEmptyChats(place: SessionPlace, id: string | null): Promise<void> {
+export async function prepareChats(place: SessionPlace, id: string | null): Promise<void> {
   if (id === null || !UUID.test(id)) return;
   const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
+  const kept: string[] = [];
   for (const path of await chatsOf(folder, id))
     if (await foldLines(path, true, (isEmpty, entry) => isEmpty && !isMessage(entry))) await rm(path, { force: true });
+    else kept.push(path);
+  const [newest] = kept;
+  const name = join(folder, importedName(id));
+  if (newest === undefined || newest === name) return;
+  await rm(name, { recursive: true, force: true });
+  await rename(newest, name);
 }
 
 /**
@@ -211,7 +219,7 @@ async function importGeminiSession(
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
   const folder = [...FOLDERS, await projectFolder(place)];
   await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
-  await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortId(id)}.jsonl`, content });
+  await placeFile(place.configFolder, [...folder, CHATS], { name: importedName(id), content });
   // Remove other files of the session: of two files, the CLI chooses the one with the newer date in it.
   const chats = join(place.configFolder, ...folder, CHATS);
   const others = (await listPlainFiles(chats, 'any')).filter(
@@ -262,6 +270,11 @@ function mayBelongTo(id: string, name: string): boolean {
   return (
     name.startsWith('session-') && (name.endsWith(`-${shortId(id)}.jsonl`) || name.endsWith(`-${shortId(id)}.json`))
   );
+}
+
+/** Returns the name of an imported session's file. */
+function importedName(id: string): string {
+  return `session-imported-${shortId(id)}.jsonl`;
 }
 
 function shortId(id: string): string {

@@ -151,6 +151,8 @@ test("Qwen Code's lines name the folder in which they are found", async () => {
   });
 });
 
+const OTHER = '12345678-0000-4000-8000-000000000000';
+
 test('Gemini CLI leaves a file without a message behind when it continues: the one with messages is the session', async () => {
   await using place = await createPlace();
   const chats = join(geminiFolder(place), 'chats');
@@ -164,9 +166,15 @@ test('Gemini CLI leaves a file without a message behind when it continues: the o
   await put(join(chats, 'session-2026-11-22T08-58-0f0e0d0c.jsonl'), lines({ ...head, sessionId: 'another' }));
   const exported = await gemini.geminiCli.sessions.export(place, { id: UUID, redact: (text) => text });
   expect(exported).toMatchObject({ kind: 'exported' });
-  await gemini.removeEmptyChats(place, UUID);
-  await gemini.removeEmptyChats(place, null);
-  expect((await readdir(chats)).map((name) => name.slice(22, 24)).sort()).toEqual(['56', '58']);
+  await gemini.prepareChats(place, UUID);
+  await gemini.prepareChats(place, null);
+  // By the minute in its name, the CLI would begin the session anew in this file.
+  const names = ['session-2026-11-22T08-58-0f0e0d0c.jsonl', 'session-imported-0f0e0d0c.jsonl'];
+  expect((await readdir(chats)).sort()).toEqual(names);
+  await mkdir(join(chats, 'session-imported-12345678.jsonl'));
+  await put(join(chats, 'session-2026-11-22T08-56-12345678.jsonl'), lines({ sessionId: OTHER, type: 'user' }));
+  await gemini.prepareChats(place, OTHER);
+  expect(await readFile(join(chats, 'session-imported-12345678.jsonl'), 'utf8')).toContain(OTHER);
 });
 
 test("leftovers of an earlier call in the CLI's folder are gone before the next one", async () => {
