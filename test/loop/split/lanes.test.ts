@@ -20,6 +20,7 @@ import {
   type Run,
 } from '../stage/run-action.ts';
 import { type LanesRun, runLanes, runSplit } from '../stage/split.ts';
+import { byChance, sideBySide } from '../stage/side-by-side.ts';
 import { killAt, type KillingTap, open, type Tap, type When } from '../stage/tap.ts';
 
 const LANES = ['queue', 'issue-2', 'issue-3'];
@@ -373,6 +374,36 @@ describe('the publishing job of a lane, killed at any moment', () => {
       }
     },
   );
+});
+
+test('the post step of a killed publishing job that works beside the last job books each call once', async () => {
+  const whole = killAt(() => false, 'before');
+  const calm = createShop();
+  await runLanes(calm, { publish: (lane) => (lane === 'issue-2' ? { tap: whole } : {}) });
+  const spent = storedBudget(calm).windows;
+  const choose = byChance(1);
+  for (let stop = 1; stop <= whole.calls.length; stop += IS_DEEP ? 1 : 5) {
+    const project = createShop();
+    const tap = killAt((_name, number) => number === stop, 'after');
+    const publish = (lane: LaneId) => (lane === 'issue-2' ? { tap } : {});
+    const { gate, lanes } = await runLanes(project, { publish, withoutFinish: true });
+    const killed = lanes.get('issue-2')?.publish ?? expect.fail();
+    const [first] = gate.handedOver?.lanes ?? expect.fail();
+    const job = { ...first, phase: 'finish', run: 1 } as const;
+    await sideBySide(
+      [
+        (beside) => runOnce(project, { job, hasProviderKey: false, tap: beside }),
+        async (beside) => (await finishOnce(project, killed, { tap: beside })) ?? killed,
+      ],
+      choose,
+    );
+    expect(heldIn(project).held, tap.deathPoint()).toEqual([]);
+    const { windows, reservations } = storedBudget(project);
+    // A job that died before it read what the loop has used leaves the reservation.
+    const reserved = reservations.map(({ calls }) => calls);
+    if (stop === 1) expect([windows.hour?.calls, reserved], tap.deathPoint()).toEqual([2, [3]]);
+    else expect([windows, reserved], tap.deathPoint()).toEqual([spent, []]);
+  }
 });
 
 /** Plays only the gate, and post if it was killed. */
