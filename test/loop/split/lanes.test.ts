@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { deepTest, IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from '../stage/behaviours.ts';
+import { conclusionOf } from '../../../src/core/outcome.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -173,11 +174,16 @@ describe('a lane that fails takes nothing from the others', () => {
     expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
   });
 
-  test('cancelled in its loop', async () => {
-    const project = createShop();
+  test('cancelled in its loop; `fail-on` is its own', async () => {
+    const project = createShop({ 'fail-on': 'cancelled' });
     const signal = AbortSignal.abort();
     const run = await runLanes(project, { loop: (lane) => (lane === 'issue-2' ? { signal } : {}) });
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'cancelled', 'issue-3': 'complete' });
+    const conclusions = [...run.lanes].map(([lane, { publish }]) => {
+      const { report, machine } = publish ?? expect.fail();
+      return [lane, conclusionOf(report?.outcome ?? expect.fail(), machine.config.failOn)];
+    });
+    expect(Object.fromEntries(conclusions)).toEqual({ queue: 'success', 'issue-2': 'failure', 'issue-3': 'success' });
     expect(heldIn(project)).toEqual(FREE);
   });
 
