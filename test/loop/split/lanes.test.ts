@@ -436,3 +436,58 @@ describe('the job of the gate, killed at any moment, leaves nothing claimed', ()
     }
   });
 });
+
+describe('the jobs of a run whose claims ended before its machines began', () => {
+  test.each([
+    ['loop', 'at work'],
+    ['loop', 'done'],
+    ['publish', 'at work'],
+    ['publish', 'done'],
+  ])('%s late, while the run that took over is %s: they leave its branches and pages alone', async (late, other) => {
+    const project = createShop({ 'max-cost-usd-per-day': '100' });
+    const begin = () =>
+      runOnce(project, {
+        hasProviderKey: false,
+        job: { phase: 'gate', digest: '', lane: 'each', run: (project.runs += 1) },
+      });
+    const copyOf = (handed: Project['handoffs']) => new Map([...handed].map(([lane, files]) => [lane, new Map(files)]));
+    const play = async ({ handedOver }: Run, run: number, phase: 'loop' | 'publish') => {
+      const ends = new Map<LaneId, Run>();
+      for (const { lane, digest } of handedOver?.lanes ?? []) {
+        const loopResult = phase === 'publish' ? { loopResult: 'success' as const } : {};
+        const job = { phase, digest, lane, run, ...loopResult };
+        ends.set(lane, await runOnce(project, { job, hasProviderKey: phase === 'loop' }));
+      }
+      return ends;
+    };
+    const first = await begin();
+    if (late === 'publish') await play(first, 1, 'loop');
+    const ofFirst = copyOf(project.handoffs);
+    project.clock.advance(130 * MINUTE);
+    project.handoffs.clear();
+    const second = await begin();
+    expect(second.handedOver?.lanes.map(({ lane }) => lane)).toEqual(LANES);
+    if (other === 'done') for (const phase of ['loop', 'publish'] as const) await play(second, 2, phase);
+    const ofSecond = copyOf(project.handoffs);
+    const seen = () => [
+      [...project.origin.branches],
+      project.forge.pulls,
+      project.forge.comments,
+      project.forge.issues,
+    ];
+    const before = structuredClone(seen());
+
+    project.handoffs.clear();
+    for (const [lane, files] of ofFirst) project.handoffs.set(lane, files);
+    if (late === 'loop') for (const { calls } of (await play(first, 1, 'loop')).values()) expect(calls).toBe(0);
+    for (const { end } of (await play(first, 1, 'publish')).values()) expect(end).toBe('failed (infrastructure)');
+    expect(seen()).toEqual(before);
+
+    project.handoffs.clear();
+    for (const [lane, files] of ofSecond) project.handoffs.set(lane, files);
+    if (other === 'done') return;
+    await play(second, 2, 'loop');
+    for (const { end } of (await play(second, 2, 'publish')).values()) expect(end).toBe('complete (plan_complete)');
+    expect(heldIn(project)).toEqual(FREE);
+  });
+});
