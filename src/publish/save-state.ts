@@ -54,8 +54,8 @@ export async function saveStateFirst(deps: PublishDeps, work: Work, end: Publish
 }
 
 /**
- * Returns why this run must publish nothing, as a sentence part: its claim ended, and the last known snapshot shows that
- * another run has the lane or has saved it since. Returns null otherwise. Sends no request.
+ * Returns why this run must publish nothing, as a sentence part: its claim ended, and the last known snapshot shows
+ * that another run has the lane or has saved it since. Returns null otherwise. Sends no request.
  */
 export function findOutrun(
   { store, context, runTag, clock }: Pick<PublishDeps, 'store' | 'context' | 'runTag' | 'clock'>,
