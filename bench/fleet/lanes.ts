@@ -272,12 +272,13 @@ function createTasks({ tasks, callsOfTask, files }: LanesSetting, random: () => 
 
 /** Returns a sentence for each two calls on one task at the same time, and for each task that two lanes began. */
 function workedTwice(calls: readonly Call[]): readonly string[] {
-  return calls.flatMap((one, at) =>
-    calls.slice(at + 1).flatMap((other) => {
-      if (one.task !== other.task) return [];
-      if (Math.abs(one.from - other.from) < CALL_MS) return [`${one.task.id} is worked on twice at the same time.`];
-      return one.lane === other.lane ? [] : [`${one.task.id} is worked on by ${one.lane} and ${other.lane}.`];
-    }),
+  return [...Map.groupBy(calls, ({ task }) => task).values()].flatMap((of) =>
+    of.flatMap((one, at) =>
+      of.slice(at + 1).flatMap((other) => {
+        if (Math.abs(one.from - other.from) < CALL_MS) return [`${one.task.id} is worked on twice at the same time.`];
+        return one.lane === other.lane ? [] : [`${one.task.id} is worked on by ${one.lane} and ${other.lane}.`];
+      }),
+    ),
   );
 }
 
@@ -309,26 +310,63 @@ const NO_CONTEXT = {
   },
 };
 
-/** Limits that no queue of the table reaches, so that the number of lanes alone decides on the time. */
+/** Limits that no queue reaches, so that the number of lanes alone decides on the time. */
 export const UNLIMITED = { 'max-iterations': '1000', 'max-calls-per-hour': '10000', 'max-cost-usd': '10000' };
 
-/** Renders the time of as many independent tasks as there are lanes, and of a longer queue, against one lane. */
+/** Minimum number of iterations for each lane with which the bound of `partOfOne` holds, if tasks take two calls. */
+const ITERATIONS_OF_LANE = 15;
+
+/** Limits that grow with the number of lanes, because a run divides them among its lanes. */
+export function limitsFor(parallel: number): Readonly<Record<string, string>> {
+  return { ...UNLIMITED, 'max-iterations': String(ITERATIONS_OF_LANE * parallel) };
+}
+
+/** The time of several lanes divided by that of one, and the bound for it: 1/N and 20 percent. */
+export interface PartOfOne {
+  readonly part: number;
+  readonly bound: number;
+  readonly played: readonly PlayedLanes[];
+}
+
+/** Compares the time of independent tasks on several lanes with that on one. `limits` are those of a run. */
+export async function partOfOne(
+  setting: Pick<LanesSetting, 'seed' | 'parallel' | 'tasks' | 'callsOfTask'>,
+  limits: (parallel: number) => Readonly<Record<string, string>>,
+): Promise<PartOfOne> {
+  const { parallel } = setting;
+  const quiet = { ...setting, files: 'apart', killed: 0 } as const;
+  const one = await playLanes({ ...quiet, parallel: 1, inputs: limits(1) });
+  const many = await playLanes({ ...quiet, inputs: limits(parallel) });
+  return { part: many.minutes / one.minutes, bound: 1 / parallel + 0.2, played: [one, many] };
+}
+
+/** Renders the time of independent tasks on several lanes, against one lane, and the condition of the bound. */
 export async function renderLanes(seed: number): Promise<string> {
-  const minutesOf = async (parallel: number, tasks: number): Promise<number> => {
-    const inputs = UNLIMITED;
-    const setting = { seed, tasks, callsOfTask: 2, files: 'apart', killed: 0, inputs } as const;
-    return (await playLanes({ ...setting, parallel })).minutes;
-  };
   const lines: string[] = [];
-  for (const [parallel, tasks] of [2, 3, 5, 10, 20].flatMap((lanes) =>
-    [1, 2, 4, 10].map((times) => [lanes, lanes * times] as const),
-  )) {
-    const [one, many] = [await minutesOf(1, tasks), await minutesOf(parallel, tasks)];
-    lines.push(
-      `| ${String(tasks)} | ${String(parallel)} | ${String(one)} | ${String(many)} | ${((100 * many) / one).toFixed(0)} % |`,
-    );
-  }
-  return ['| tasks | branches at once | minutes on one | minutes | part |', `|${' --- |'.repeat(5)}`, ...lines].join(
-    '\n',
-  );
+  for (const callsOfTask of [1, 2, 3])
+    for (const parallel of [2, 3, 5, 10, 20])
+      for (const tasks of [1, 2, 4, 10].map((times) => times * parallel)) {
+        const setting = { seed, parallel, tasks, callsOfTask };
+        const parts = [await partOfOne(setting, limitsFor), await partOfOne(setting, () => ({}))];
+        const cells = parts.map(
+          ({ part, bound }) => `${(100 * part).toFixed(0)} %${part > bound ? ', above the bound' : ''}`,
+        );
+        const bound = `${(100 * (parts[0]?.bound ?? 0)).toFixed(0)} %`;
+        lines.push(`| ${[callsOfTask, tasks, parallel, bound, ...cells].map(String).join(' | ')} |`);
+      }
+  const columns = [
+    'calls of a task',
+    'tasks',
+    'branches at once',
+    'bound',
+    'part of the time on one',
+    'default limits',
+  ];
+  return [
+    `| ${columns.join(' | ')} |`,
+    `|${' --- |'.repeat(columns.length)}`,
+    ...lines,
+    '',
+    `The bound, 1/N of the time on one branch and 20 %, holds for tasks of two calls or more with at least ${String(ITERATIONS_OF_LANE)} iterations of \`max-iterations\` for each branch. A run divides its limits among its branches, and no division of the default 10 iterations keeps the bound for every number of branches. The other jobs of a branch take as long as the work on a task of one call.`,
+  ].join('\n');
 }

@@ -27,6 +27,9 @@ import { viewLane } from '../core/snapshot/judged.ts';
 
 type KnownNotes = Pick<RunNotes, 'dashboard' | 'queue' | 'train'> & { readonly tasks: readonly Task[] };
 
+/** Maximum number of writes of the page in one run. */
+const MAX_WRITES = 4;
+
 /** The place whose state the page shows. */
 const PLACE = 'ref';
 
@@ -71,7 +74,7 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   if (!seen.isOpen) return [];
   // Keep newer ticks for the next run of the queue: the gate has judged only those that it read.
   const unjudged = await rememberTicks(deps, kept, fresh);
-  return writePage(deps, { kept: unjudged, seen, page });
+  return writePage(deps, { kept: unjudged, seen, page, writes: MAX_WRITES });
 }
 
 /** The state of the repository, and its record of the dashboard. */
@@ -85,28 +88,45 @@ interface Page {
   readonly answers: SeenDashboard['answers'];
 }
 
-/** Writes the page, and remembers the ticks that people made since it was read. */
+/**
+ * Writes the page, remembers the ticks that people made since it was read, and writes it again with them: up to
+ * `writes` times, while people tick boxes.
+ */
 async function writePage(
   deps: PublishDeps,
-  { kept, seen, page }: { readonly kept: KeptDashboard; readonly seen: SeenDashboard; readonly page: Page },
+  writing: { readonly kept: KeptDashboard; readonly seen: SeenDashboard; readonly page: Page; readonly writes: number },
 ): Promise<readonly string[]> {
+  const { kept, seen, page, writes } = writing;
   const body = buildPage(deps, kept, page);
-  if (hashPageContent(body) === seen.content) return [];
+  const content = hashPageContent(body);
+  if (content === seen.content) return [];
   const written = await deps.forge.writeDashboard(seen.id, body);
   if (written.kind === 'refused') return [];
   if (written.value === null) return openPage(deps, kept, page);
-  const ticks = ticksBetween(seen, written.value);
+  const { ticks, edits } = ticksBetween(seen, written.value, content);
   if (ticks.length === 0) return [];
   const after = await rememberTicks(deps, kept, ticks);
-  await deps.forge.writeDashboard(seen.id, buildPage(deps, after, page));
-  return [];
+  if (writes === 1) return [];
+  return writePage(deps, { kept: after, seen: { ...seen, content, edits, ticks: [] }, page, writes: writes - 1 });
 }
 
-/** Returns the ticks made between reading the page and writing it; this run wrote the last version. */
-function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue): readonly Tick[] {
-  const count = edits - seen.edits - 1;
-  const between = count <= 0 ? [] : revisions.slice(0, -1).slice(-count);
-  return findTicks(between, between.length < count ? null : seen.ticks);
+/**
+ * Returns the ticks made between reading the page and writing it, and the number of edits up to the version that this
+ * run wrote. Later versions stay on the page for the next run.
+ */
+function ticksBetween(
+  seen: SeenDashboard,
+  { revisions, edits }: DashboardIssue,
+  content: string,
+): { readonly ticks: readonly Tick[]; readonly edits: number } {
+  const count = edits - seen.edits;
+  const since = count <= 0 ? [] : revisions.slice(-count);
+  const own = since.findLastIndex(({ text }) => text !== null && hashPageContent(text) === content);
+  const between = since.slice(0, own);
+  return {
+    ticks: findTicks(between, since.length < count ? null : seen.ticks),
+    edits: own === -1 ? edits : edits - (since.length - 1 - own),
+  };
 }
 
 /**

@@ -12,7 +12,7 @@ export interface PublishDeps {
   readonly context: RunContext;
   readonly forge: Forge;
   readonly remote: Pick<Remote, 'push' | 'sign' | 'deleteBranch' | 'branches'>;
-  readonly store: Pick<StateStore, 'read' | 'restore' | 'update' | 'save'>;
+  readonly store: Pick<StateStore, 'lastSeen' | 'read' | 'restore' | 'update' | 'save'>;
   /** The person who asked for this run by name, if any, and the issue or pull request of the request. */
   readonly asked: { readonly by: string | null; readonly thread: number | null };
   /** UUID of this run's process tree, which identifies the run's reservations. */

@@ -24,7 +24,7 @@ import { notifiesOfTask, publishNotifications, selectNotices } from './notificat
 import { markWithdrawnWork, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork, sumUsage } from './report-of.ts';
 import { publishProposal } from './proposal.ts';
-import { saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
+import { findOutrun, saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
 import { publishTrain } from './train.ts';
 
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
@@ -45,6 +45,8 @@ export interface PublishResult {
  * A step that hangs does not block later ones. Safe to repeat.
  */
 export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<PublishResult> {
+  const outrun = findOutrun(deps, unchecked);
+  if (outrun !== null) return leaveToOther(deps, unchecked, outrun);
   // A record of an earlier version lacks this field, so it may be missing.
   const proposal = unchecked.proposal ?? null;
   if (proposal !== null) return { ...(await publishProposal(deps, unchecked, proposal)), isOnRemote: true };
@@ -100,6 +102,19 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
     lane,
     isOnRemote: !hasNewCommits || branch.remoteHead === head,
   };
+}
+
+/**
+ * Books what a run has used whose claim has ended. The branch, its pages and its state stay as they are, because they
+ * are another run's now.
+ */
+async function leaveToOther(deps: PublishDeps, outdated: Work, why: string): Promise<PublishResult> {
+  const message = `Nothing of this run was published: ${completeSentence(why)}`;
+  const work: Work = { ...outdated, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+  const end: PublishedEnd = { outcome: work.outcome, remoteHead: null, pullRequest: null, published: false };
+  const { saved, lane } = await saveState(deps, work, { ...end, isPublished: false });
+  const published = { pullRequest: work.lane.pullRequest, headSha: null, saved };
+  return { report: reportOfWork(frameOf(deps), work, published), lane, isOnRemote: true };
 }
 
 /** Publishes the pull request, answers and notifications, and returns the work with their results. */

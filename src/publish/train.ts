@@ -52,23 +52,27 @@ async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
   const { number, branch, head } = next;
   const prevented = explainNotArmed(await stateOf(deps, next), next, prevents);
   if (prevented !== null) return ended(prevented);
-  const other = await findArmedSince(deps, train);
+  const other = await findArmedSince(deps, train, null);
   if (other !== null) return other === 'unknown' ? train : ended({ number: other, kind: 'armed', detail: '' });
   const armed = await deps.forge.armAutoMerge(branch, head);
   if (armed.kind === 'refused') return ended({ number, kind: 'refused', detail: armed.why });
   deps.log.info(`Auto-merge of pull request #${String(number)}: ${armed.value.kind}`);
+  // Another run may have armed one after the last look. The later of the two sees the other's and switches its own off.
+  const isAlone = armed.value.kind !== 'armed' || (await findArmedSince(deps, train, number)) === null;
+  if (!isAlone && (await deps.forge.disarmAutoMerge(branch)).kind !== 'refused') return train;
   return ended({ number, ...armed.value });
 }
 
 /**
- * Returns the number of a pull request that was not armed when the gate read it and is now; null if none,
- * `unknown` if GitHub does not say.
+ * Returns the number of a pull request, other than `own`, that was not armed when the gate read it and is now; null if
+ * none, `unknown` if GitHub does not say.
  */
 async function findArmedSince(
   { forge, config, log }: PublishDeps,
   { pulls }: Train,
+  own: number | null,
 ): Promise<number | 'unknown' | null> {
-  const before = new Set(pulls.flatMap(({ number, isArmed }) => (isArmed ? [number] : [])));
+  const before = new Set([own, ...pulls.flatMap(({ number, isArmed }) => (isArmed ? [number] : []))]);
   try {
     const { branchPrefix: prefix } = config;
     const { open } = await forge.waitingPullRequests(prefix);

@@ -65,10 +65,13 @@ export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
     return report;
   }
   const { work } = record;
+  const { phase, loopResult } = run.config.handoff;
+  // The job of the loop may have made calls of which this job has not read yet.
+  const hasLooped = phase === 'publish' && loopResult !== 'skipped';
   for (const claim of await recordedClaims(deps, record)) {
     const isOfWork = claim.lane === work?.lane.id;
     if (!isLaneId(claim.lane) || (isOfWork && lane.kind === 'free')) continue;
-    await giveBackInTime(deps, claim, isOfWork ? 'claim' : 'claim-and-reservation');
+    await giveBackInTime(deps, claim, isOfWork || hasLooped ? 'claim' : 'claim-and-reservation');
   }
   return report;
 }

@@ -284,14 +284,16 @@ describe('post, without a record of main,', () => {
 });
 
 describe('post, when another run was faster,', () => {
-  test('keeps nothing of its own state: the other run builds on what it found', async () => {
+  test('keeps nothing of its own state, and leaves the pages alone: the other run builds on what it found', async () => {
     const { project, main } = await killedAt('agent.sweep');
     project.clock.advance(HOUR);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
     const saved = savedDocument(project);
     project.clock.advance(MINUTE);
+    const pages = structuredClone([project.forge.pulls, project.forge.comments]);
     const post = await finishOnce(project, main);
-    expect(post).toMatchObject({ end: 'cancelled (killed)', report: { saved: { kind: 'not-saved' } } });
+    expect(post).toMatchObject({ end: 'failed (infrastructure)', report: { saved: { kind: 'not-saved' } } });
+    expect([project.forge.pulls, project.forge.comments]).toEqual(pages);
     expect(savedDocument(project)).toBe(saved);
     expect(project.kept.cache.saved.get('queue')).toMatchObject({ sequence: 3, document: null });
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { state: 'done' } });

@@ -5,6 +5,7 @@ import { renderSteps } from '../../src/report/next/step.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
 import {
+  addIssue,
   commented,
   createProject,
   finishOnce,
@@ -342,6 +343,21 @@ describe('an attempt of a run whose first one vanished with its machine', () => 
     expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ calls: 1 });
     // Two of the four calls were lost with the machine.
     expect(await runOnce(project)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
+  });
+
+  test('unblocks others as soon as GitHub says that it has ended, though many later runs are still at work', async () => {
+    const project = await vanished({ 'max-cost-usd-per-day': '100' });
+    for (const issue of [11, 12, 13, 14]) {
+      addIssue(project.forge, issue);
+      const event = labeled(issue);
+      await runOnce(project, { event, tap: killAt((name) => name === 'agent.call', 'before') });
+    }
+    for (const run of ['2', '3', '4', '5']) project.forge.endedAttempts.set(run, 0);
+    project.forge.endedAttempts.set('1', 1);
+    expect(await runOnce(project)).toMatchObject({ calls: 2 });
+    // The lane that an event is about comes first, whatever else is held.
+    project.forge.endedAttempts.set('5', 1);
+    expect(await runOnce(project, { event: labeled(14) })).toMatchObject({ calls: 1 });
   });
 
   test('unblocks the others also if it cannot work itself', async () => {

@@ -177,6 +177,20 @@ export function settleSnapshot(
   return budget.kind === 'newer' ? waiting : withBudget(waiting, settleRun(budget.budget, runTag, run, now), now);
 }
 
+/**
+ * Returns why a run must leave a lane alone, because another run has claimed it or saved it since; null if the run can
+ * still save a state with this sequence.
+ */
+export function explainOutrun(
+  snapshot: Snapshot,
+  { lane, sequence }: Pick<Saving, 'lane' | 'sequence'>,
+  { saver, now }: { readonly saver: LeaseHolder; readonly now: number },
+): string | null {
+  const record = parseRecordIn(snapshot, lane);
+  const isOutrun = record !== null && finishRecord(record, { sequence, document: '' }, saver, now).kind === 'outrun';
+  return isOutrun ? describeOutrun(record) : null;
+}
+
 function describeOutrun({ lease, sequence }: LaneRecord): string {
   return lease === null
     ? `another run saved #${sequence} in the meantime`

@@ -115,7 +115,7 @@ async function cleanedCounters(
   const { store, context, clock } = deps;
   const now = clock.now();
   const known = budgetOf(snapshot, lane, now);
-  const live = [context, ...(await readLiveAttempts(deps, known.budget, now))];
+  const live = [context, ...(await readLiveAttempts(deps, { budget: known.budget, lane, now }))];
   if (known.problem === null && endReservations(known.budget, live, now) === known.budget)
     return { snapshot, budget: known };
   const message = `usage: run ${context.runId} ends what runs hold that have ended`;

@@ -46,6 +46,7 @@ export function armAutoMerge(
     const pull = pullIn(answer);
     if (pull === null || pull.headRefOid !== head)
       throw new UserError('infrastructure', `Branch ${branch} is no longer at the commit that was verified.`);
+    if (pull.autoMergeRequest !== null) return { kind: 'armed', detail: '' } as const;
     try {
       // Send the expected head, so that GitHub also refuses if somebody pushes in between.
       const mergeMethod = answer.repository.viewerDefaultMergeMethod;

@@ -46,30 +46,40 @@ export interface DashboardFacts {
 /** Maximum length. GitHub accepts 65,536 characters; the margin allows for how GitHub counts them. */
 const MAX_CHARS = 60_000;
 const MAX_TITLE_CHARS = 100;
-const SHOWN_FIRST = 25;
-/** Maximum numbers of further lines in a list; the first one that makes the page short enough is used. */
-const SHOWN_IN_ALL = [120, 40, 5] as const;
+/** Maximum numbers of lines in a list. The first pair that makes the page short enough is used. */
+const SIZES: readonly ListSize[] = [
+  { first: 25, folded: 120 },
+  { first: 25, folded: 40 },
+  { first: 25, folded: 5 },
+  { first: 5, folded: 0 },
+];
 const MAX_BOXES = 20;
+
+/** Maximum numbers of lines of a list: of those that are visible, and of those in its folded part. */
+interface ListSize {
+  readonly first: number;
+  readonly folded: number;
+}
 
 /** Renders the text of the dashboard's issue, which begins with everything that needs a person. */
 export function renderDashboard(facts: DashboardFacts): string {
-  const pages = SHOWN_IN_ALL.map((shown) => renderPage(facts, shown));
+  const pages = SIZES.map((size) => renderPage(facts, size));
   return pages.find((page) => page.length <= MAX_CHARS) ?? pages.at(-1) ?? '';
 }
 
-function renderPage(facts: DashboardFacts, shown: number): string {
+function renderPage(facts: DashboardFacts, size: ListSize): string {
   const { now, runUrl } = facts;
   const troubles = listTroubles(facts);
   const health = troubles.map(({ line }) => line);
   return [
     DASHBOARD_MARKER,
-    ...listed(answerLines(facts), shown),
-    section('What needs you', needs(facts, troubles), { shown, none: 'Nothing.' }),
-    section('At work', working(facts), { shown, none: 'No run is in progress.' }),
-    queueSection(facts, shown),
-    section('Cost and calls', money(facts), { shown, none: '' }),
+    ...listed(answerLines(facts), size),
+    section('What needs you', needs(facts, troubles), { size, none: 'Nothing.' }),
+    section('At work', working(facts), { size, none: 'No run is in progress.' }),
+    queueSection(facts, size),
+    section('Cost and calls', money(facts), { size, none: '' }),
     `### Last runs\n\n${runTable(facts) || 'No run has called an agent yet.'}`,
-    section('Health', health, { shown, none: 'All is well.' }),
+    section('Health', health, { size, none: 'All is well.' }),
     'A ticked box is an order if whoever ticked it has write permission; the next run of the queue obeys it. Everything else in this text is overwritten, so write in a comment.',
     `<sub>Updated ${formatInstant(now)} by ${renderLink('a run', runUrl)}.</sub> ${TIME_MARKER}`,
   ]
@@ -80,15 +90,16 @@ function renderPage(facts: DashboardFacts, shown: number): string {
 function section(
   heading: string,
   lines: readonly string[],
-  { shown, none }: { readonly shown: number; readonly none: string },
+  { size, none }: { readonly size: ListSize; readonly none: string },
 ): string {
-  return [`### ${heading}`, ...(lines.length === 0 ? [none] : listed(lines, shown))].join('\n\n');
+  return [`### ${heading}`, ...(lines.length === 0 ? [none] : listed(lines, size))].join('\n\n');
 }
 
-/** Returns the first lines, and up to `shown` of the others in a folded part. */
-function listed(lines: readonly string[], shown: number): readonly string[] {
-  const [first, others] = [lines.slice(0, SHOWN_FIRST), lines.slice(SHOWN_FIRST)];
-  const folded = [...others.slice(0, shown), ...formatMoreLine(others.length - shown).map((line) => `- ${line}`)];
+/** Returns the first lines, and some of the others in a folded part. */
+function listed(lines: readonly string[], size: ListSize): readonly string[] {
+  const [first, others] = [lines.slice(0, size.first), lines.slice(size.first)];
+  const more = formatMoreLine(others.length - size.folded).map((line) => `- ${line}`);
+  const folded = [...others.slice(0, size.folded), ...more];
   return [
     ...(first.length === 0 ? [] : [first.join('\n')]),
     ...(folded.length === 0 ? [] : [details(`${String(others.length)} more`, folded)]),
@@ -225,7 +236,7 @@ function working(facts: DashboardFacts): readonly string[] {
   });
 }
 
-function queueSection(facts: DashboardFacts, shown: number): string {
+function queueSection(facts: DashboardFacts, size: ListSize): string {
   const lanes = lanesOf(facts);
   const queue = lanes.find(({ branchId: lane }) => lane === QUEUE);
   const waits = queue?.waits.filter(({ task }) => task === null) ?? [];
@@ -256,7 +267,7 @@ function queueSection(facts: DashboardFacts, shown: number): string {
         ({ lane, task, wait }) =>
           `1. ${nameWithTitle(task)}: ${standing(task, wait)}${lane === QUEUE ? '' : ', on a branch of its own'}`,
       ),
-      shown,
+      size,
     ),
     boxes.map(renderBox).join('\n'),
     ...(further.length === 0

@@ -11,6 +11,7 @@ import { createLostWork, type ReceivedWork, receiveWork } from '../../handover/w
 import { pushIteration } from '../../loop/pushing.ts';
 import type { PublishDeps } from '../../publish/deps.ts';
 import { notifyOfConfiguration } from '../../publish/notifications.ts';
+import { findOutrun } from '../../publish/save-state.ts';
 import { connectStages, type Stages } from '../stages.ts';
 import type { ActionDeps } from '../deps.ts';
 import type { Recording } from '../recording.ts';
@@ -46,11 +47,14 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   // In a run of several lanes, the last job arms auto-merge and updates the dashboard for all of them.
   const own = handed.lanes.length === 1 ? config : { ...config, autoMerge: null, dashboard: false };
   const stages = await connectStages({ ...deps, config: own }, { exporters: null, stepWithinMs: null });
+  // The jobs may have waited for machines until the claim ended, so see whether another run has the lane now.
+  await stages.store.read();
   const whole = received.kind === 'work' ? await withCommits(deps, taken, received) : received;
   switch (whole.kind) {
     case 'work': {
       recording.keep(whole.work);
-      const work = whole.work.proposal === null ? await pushWithState(deps, stages, whole.work) : whole.work;
+      const mustPush = whole.work.proposal === null && findOutrun(stages, whole.work) === null;
+      const work = mustPush ? await pushWithState(deps, stages, whole.work) : whole.work;
       recording.keep(work);
       const exportSessions: PublishDeps['exportSessions'] = () =>
         readNamedFile(folder, 'loop/session.sealed', whole.session);

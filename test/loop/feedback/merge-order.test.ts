@@ -204,6 +204,24 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-2']);
   });
 
+  test('does not stay on for a second one if another run arms one between the look and the order', async () => {
+    const project = await done([1, 2], { verify: 'npm test' });
+    project.inputs = { ...project.inputs, ...armed };
+    const { writes, saidOf } = project.forge;
+    const tap: Tap = {
+      ...open,
+      call: (name, call) => {
+        if (name === 'forge.armAutoMerge') saidOf.set('ralph/issue-2', { autoMerge: true });
+        return open.call(name, call);
+      },
+    };
+    await runOnce(project, { tap });
+    expect(writes.slice(-2)).toEqual(['armed ralph/issue-1', 'disarmed ralph/issue-1']);
+    expect(bodyOf(project, 101)).not.toContain('Auto-merge');
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+  });
+
   test('is armed where checks are left to people, and no other branch of the prefix is', async () => {
     const project = createProject({ issues: [1], agent: [worker], inputs: { ...armed, 'answer-checks': 'false' } });
     commit(project, 'main', { other: 'new' });

@@ -22,7 +22,7 @@ import {
 import { sideBySide, withSwitches } from '../stage/side-by-side.ts';
 import { runLanes, runSplit } from '../stage/split.ts';
 import { person } from '../stage/people.ts';
-import { killAt, type Tap } from '../stage/tap.ts';
+import { killAt, open, type Tap } from '../stage/tap.ts';
 
 const ON = { dashboard: 'true' };
 const NUMBER = 201;
@@ -127,6 +127,23 @@ describe('the dashboard', () => {
     expect(recordOf(project).issue).toEqual({ number: 202, id: 'I_202' });
     await next(project);
     expect([...project.forge.dashboards.keys()]).toEqual([202]);
+  });
+
+  test('is made again if it is deleted while a run works, and stays closed if it is closed then', async () => {
+    for (const change of ['deleted', 'closed']) {
+      const project = createProject({ agent: [worker], inputs: ON });
+      await runOnce(project);
+      addIssue(project.forge, 2);
+      const tap = before('agent.call', () => {
+        const { dashboards } = project.forge;
+        if (change === 'closed') dashboards.set(NUMBER, { ...dashboardOf(project), isOpen: false });
+        else dashboards.delete(NUMBER);
+      });
+      expect(await runOnce(project, { tap })).toMatchObject({ calls: 1 });
+      const kept = [...project.forge.dashboards.values()].map(({ number, isOpen }) => [number, isOpen]);
+      expect(kept).toEqual([change === 'closed' ? [NUMBER, false] : [202, true]]);
+      expect(recordOf(project).issue?.number).toBe(kept[0]?.[0]);
+    }
   });
 
   test('is found again by its beginning when the state was lost', async () => {
@@ -278,6 +295,23 @@ describe('a ticked box', () => {
     expect(recordedOrders(project)).toHaveLength(1);
   });
 
+  test('between any two writes of the page by a run is kept, and obeyed once', async () => {
+    const project = createProject({ agent: [worker], inputs: ON });
+    await runOnce(project);
+    addIssue(project.forge, 2);
+    const boxes = [PAUSE, RUN];
+    const tap = before('forge.writeDashboard', () => {
+      const box = boxes.shift();
+      if (box !== undefined) tick(project, person('ann'), [box]);
+    });
+    await runOnce(project, { tap });
+    expect(boxes).toEqual([]);
+    expect(recordOf(project).ticks.map(({ box }) => box)).toEqual([PAUSE, RUN]);
+    expect(findTickedBoxes(dashboardOf(project).body)).toEqual([]);
+    for (let run = 0; run < 2; run += 1) await next(project);
+    expect([recordOf(project).ticks, recordedOrders(project).map(({ kind }) => kind)]).toEqual([[], ['pause']]);
+  });
+
   test('that a run for one issue finds is left to the next run of the queue', async () => {
     const project = createProject({ issues: [1, 5], agent: [worker], inputs: { ...ON, 'task-label': 'ralph' } });
     await runOnce(project);
@@ -357,4 +391,15 @@ describe('a ticked box', () => {
 
 function recordedOrders(project: Project) {
   return storedRecord(project).orders;
+}
+
+/** Lets something happen right before each call with this name. */
+function before(name: string, happens: () => void): Tap {
+  return {
+    ...open,
+    call: (called, call) => {
+      if (called === name) happens();
+      return open.call(called, call);
+    },
+  };
 }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { deepTest, IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from '../stage/behaviours.ts';
+import { conclusionOf } from '../../../src/core/outcome.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -20,6 +21,7 @@ import {
   type Run,
 } from '../stage/run-action.ts';
 import { type LanesRun, runLanes, runSplit } from '../stage/split.ts';
+import { byChance, sideBySide } from '../stage/side-by-side.ts';
 import { killAt, type KillingTap, open, type Tap, type When } from '../stage/tap.ts';
 
 const LANES = ['queue', 'issue-2', 'issue-3'];
@@ -172,11 +174,16 @@ describe('a lane that fails takes nothing from the others', () => {
     expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
   });
 
-  test('cancelled in its loop', async () => {
-    const project = createShop();
+  test('cancelled in its loop; `fail-on` is its own', async () => {
+    const project = createShop({ 'fail-on': 'cancelled' });
     const signal = AbortSignal.abort();
     const run = await runLanes(project, { loop: (lane) => (lane === 'issue-2' ? { signal } : {}) });
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'cancelled', 'issue-3': 'complete' });
+    const conclusions = [...run.lanes].map(([lane, { publish }]) => {
+      const { report, machine } = publish ?? expect.fail();
+      return [lane, conclusionOf(report?.outcome ?? expect.fail(), machine.config.failOn)];
+    });
+    expect(Object.fromEntries(conclusions)).toEqual({ queue: 'success', 'issue-2': 'failure', 'issue-3': 'success' });
     expect(heldIn(project)).toEqual(FREE);
   });
 
@@ -375,6 +382,36 @@ describe('the publishing job of a lane, killed at any moment', () => {
   );
 });
 
+test('the post step of a killed publishing job that works beside the last job books each call once', async () => {
+  const whole = killAt(() => false, 'before');
+  const calm = createShop();
+  await runLanes(calm, { publish: (lane) => (lane === 'issue-2' ? { tap: whole } : {}) });
+  const spent = storedBudget(calm).windows;
+  const choose = byChance(1);
+  for (let stop = 1; stop <= whole.calls.length; stop += IS_DEEP ? 1 : 5) {
+    const project = createShop();
+    const tap = killAt((_name, number) => number === stop, 'after');
+    const publish = (lane: LaneId) => (lane === 'issue-2' ? { tap } : {});
+    const { gate, lanes } = await runLanes(project, { publish, withoutFinish: true });
+    const killed = lanes.get('issue-2')?.publish ?? expect.fail();
+    const [first] = gate.handedOver?.lanes ?? expect.fail();
+    const job = { ...first, phase: 'finish', run: 1 } as const;
+    await sideBySide(
+      [
+        (beside) => runOnce(project, { job, hasProviderKey: false, tap: beside }),
+        async (beside) => (await finishOnce(project, killed, { tap: beside })) ?? killed,
+      ],
+      choose,
+    );
+    expect(heldIn(project).held, tap.deathPoint()).toEqual([]);
+    const { windows, reservations } = storedBudget(project);
+    // A job that died before it read what the loop has used leaves the reservation.
+    const reserved = reservations.map(({ calls }) => calls);
+    if (stop === 1) expect([windows.hour?.calls, reserved], tap.deathPoint()).toEqual([2, [3]]);
+    else expect([windows, reserved], tap.deathPoint()).toEqual([spent, []]);
+  }
+});
+
 /** Plays only the gate, and post if it was killed. */
 async function playGate(project: Project, tap: KillingTap): Promise<Run> {
   const job = { phase: 'gate', digest: '', lane: 'each', run: 1 } as const;
@@ -397,5 +434,60 @@ describe('the job of the gate, killed at any moment, leaves nothing claimed', ()
       if (gate.handedOver !== null) continue;
       expect(heldIn(project), tap.deathPoint()).toEqual(FREE);
     }
+  });
+});
+
+describe('the jobs of a run whose claims ended before its machines began', () => {
+  test.each([
+    ['loop', 'at work'],
+    ['loop', 'done'],
+    ['publish', 'at work'],
+    ['publish', 'done'],
+  ])('%s late, while the run that took over is %s: they leave its branches and pages alone', async (late, other) => {
+    const project = createShop({ 'max-cost-usd-per-day': '100' });
+    const begin = () =>
+      runOnce(project, {
+        hasProviderKey: false,
+        job: { phase: 'gate', digest: '', lane: 'each', run: (project.runs += 1) },
+      });
+    const copyOf = (handed: Project['handoffs']) => new Map([...handed].map(([lane, files]) => [lane, new Map(files)]));
+    const play = async ({ handedOver }: Run, run: number, phase: 'loop' | 'publish') => {
+      const ends = new Map<LaneId, Run>();
+      for (const { lane, digest } of handedOver?.lanes ?? []) {
+        const loopResult = phase === 'publish' ? { loopResult: 'success' as const } : {};
+        const job = { phase, digest, lane, run, ...loopResult };
+        ends.set(lane, await runOnce(project, { job, hasProviderKey: phase === 'loop' }));
+      }
+      return ends;
+    };
+    const first = await begin();
+    if (late === 'publish') await play(first, 1, 'loop');
+    const ofFirst = copyOf(project.handoffs);
+    project.clock.advance(130 * MINUTE);
+    project.handoffs.clear();
+    const second = await begin();
+    expect(second.handedOver?.lanes.map(({ lane }) => lane)).toEqual(LANES);
+    if (other === 'done') for (const phase of ['loop', 'publish'] as const) await play(second, 2, phase);
+    const ofSecond = copyOf(project.handoffs);
+    const seen = () => [
+      [...project.origin.branches],
+      project.forge.pulls,
+      project.forge.comments,
+      project.forge.issues,
+    ];
+    const before = structuredClone(seen());
+
+    project.handoffs.clear();
+    for (const [lane, files] of ofFirst) project.handoffs.set(lane, files);
+    if (late === 'loop') for (const { calls } of (await play(first, 1, 'loop')).values()) expect(calls).toBe(0);
+    for (const { end } of (await play(first, 1, 'publish')).values()) expect(end).toBe('failed (infrastructure)');
+    expect(seen()).toEqual(before);
+
+    project.handoffs.clear();
+    for (const [lane, files] of ofSecond) project.handoffs.set(lane, files);
+    if (other === 'done') return;
+    await play(second, 2, 'loop');
+    for (const { end } of (await play(second, 2, 'publish')).values()) expect(end).toBe('complete (plan_complete)');
+    expect(heldIn(project)).toEqual(FREE);
   });
 });

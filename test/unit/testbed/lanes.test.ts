@@ -1,30 +1,33 @@
 import { expect, test } from 'vitest';
-import { type LanesSetting, playLanes, renderLanes, UNLIMITED } from '../../../bench/fleet/lanes.ts';
+import { type LanesSetting, limitsFor, partOfOne, playLanes, UNLIMITED } from '../../../bench/fleet/lanes.ts';
 import { IS_DEEP, runs } from '../../runs.ts';
 
-const quiet = { seed: 1, callsOfTask: 2, files: 'apart', killed: 0, inputs: UNLIMITED } as const;
+const TIMES = IS_DEEP ? [1, 2, 4, 6, 10] : [1, 4, 6];
+const CASES = [2, 3, 5].flatMap((callsOfTask) => TIMES.map((times) => [callsOfTask, times] as const));
 
-test.each([1, 2, 4, 10])(
-  'independent tasks on N branches at once, %i for each, take at most 1/N of the time and 20 percent',
-  async (times) => {
-    for (let parallel = 2; parallel <= 20; parallel += IS_DEEP ? 1 : 3) {
-      const tasks = times * parallel;
-      const [one, many] = [
-        await playLanes({ ...quiet, tasks, parallel: 1 }),
-        await playLanes({ ...quiet, tasks, parallel }),
-      ];
-      expect([...one.problems, ...many.problems]).toEqual([]);
-      expect(many.calls).toBe(one.calls);
-      expect(many.minutes / one.minutes, String(parallel)).toBeLessThanOrEqual(1 / parallel + 0.2);
+test.each(CASES)(
+  'independent tasks of %i calls on N branches at once, %i for each, take at most 1/N of the time and 20 percent',
+  async (callsOfTask, times) => {
+    for (let parallel = 2; parallel <= 20; parallel += IS_DEEP ? 1 : 6) {
+      const setting = { seed: 1, parallel, callsOfTask, tasks: times * parallel };
+      const { part, bound, played } = await partOfOne(setting, limitsFor);
+      expect(played.flatMap(({ problems }) => problems)).toEqual([]);
+      expect(new Set(played.map(({ calls }) => calls)).size).toBe(1);
+      expect(part, String(parallel)).toBeLessThanOrEqual(bound);
       // The queue of the next run may begin while the last branches of the one before are worked on.
-      expect(many.atOnce).toBeLessThanOrEqual(parallel + 1);
+      for (const { atOnce } of played) expect(atOnce).toBeLessThanOrEqual(parallel + 1);
     }
   },
 );
 
-test('several branches never take longer than one, also for queues that are longer', async () => {
-  const rows = (await renderLanes(1)).split('\n').slice(2);
-  for (const row of rows) expect(Number(/(\d+) % \|$/.exec(row)?.[1])).toBeLessThan(100);
+test('several branches never take longer than one, also with the default limits and with tasks of one call', async () => {
+  for (const callsOfTask of [1, 2, 3])
+    for (const parallel of [2, 3, 5, 10])
+      for (const limits of [limitsFor, () => ({})])
+        for (const times of [1, 4]) {
+          const { part } = await partOfOne({ seed: 1, parallel, callsOfTask, tasks: times * parallel }, limits);
+          expect(part, `${String(parallel)} branches, ${String(callsOfTask)} calls`).toBeLessThan(1);
+        }
 });
 
 test('no task is worked on twice, no reservation is lost, and nothing waits forever, whatever is killed', async () => {

@@ -243,6 +243,9 @@ describe('auto-merge', () => {
     expect(at.github.state.autoMerge.has(1)).toBe(true);
     expect((await at.forge.waitingPullRequests('ralph/')).open).toMatchObject([{ isArmed: true }]);
     expect(at.sent()).toHaveLength(3);
+    // It is on already, so nothing is sent but the look.
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toEqual({ kind: 'armed', detail: '' });
+    expect(at.sent()).toHaveLength(4);
     expect(at.github.violations).toEqual([]);
   });
 

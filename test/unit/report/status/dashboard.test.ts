@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findTickedBoxes } from '../../../../src/core/dashboard/boxes.ts';
+import { findTickedBoxes, TIME_MARKER } from '../../../../src/core/dashboard/boxes.ts';
 import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { QueuedEntry } from '../../../../src/core/snapshot/dashboard-record.ts';
 import { storedRun, storedTask } from '../../core/snapshot/fixtures.ts';
@@ -201,6 +201,28 @@ describe('the page', () => {
     expect(text.length).toBeLessThan(65_536);
     expect(text).toContain('### The queue: 300 open tasks');
     expect(text).toContain('<summary>275 more</summary>');
+    expect(text.match(/<details>/g)).toHaveLength(text.match(/<\/details>/g)?.length ?? 0);
+  });
+
+  test.each([
+    { what: 'plain words', words: 'API Error: 500 the server had an error while processing your request. '.repeat(9) },
+    { what: 'words full of marks', words: '@#[]`*~|$_\\<!--'.repeat(40) },
+  ])('of 200 branches that stopped with $what fits, whole to its end', ({ words }) => {
+    const circuit = {
+      ...{ kind: 'open', reason: 'agent_error', failure: { how: 'the agent failed (exit code 1)', words } },
+      ...{ openedAt: noon, taskId: null, totalOpens: 1 },
+    } as LaneState['circuit'];
+    const numbers = Array.from({ length: 200 }, (_, at) => at + 1);
+    const ids = numbers.map((number) => `issue-${String(number)}`);
+    const lanes = ids.map((id) => found(id, { circuit }));
+    const pulls = numbers.map((number) => pull(number + 100, { conflictsWith: numbers, obstacle: 'checks' }));
+    const text = page(
+      { lanes: [found('queue'), ...lanes], listed: ids.map((id) => listed(id, { title: words })) },
+      { train: train(...pulls) },
+    );
+    expect(text.length).toBeLessThan(60_000);
+    expect(text).toContain('- [ ] Run the queue now');
+    expect(text.trimEnd().endsWith(TIME_MARKER)).toBe(true);
     expect(text.match(/<details>/g)).toHaveLength(text.match(/<\/details>/g)?.length ?? 0);
   });
 
