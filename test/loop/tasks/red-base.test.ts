@@ -237,6 +237,22 @@ describe('verify fails on the base branch', () => {
     },
   );
 
+  test.each([
+    ['forbids the merge: no call', { workflow: true, fixed: true }, 'failed (configuration)', 0],
+    ['allows the merge: the work continues', { workflow: false, fixed: true }, 'complete (plan_complete)', 1],
+    ['would forbid it, but the base still fails', { workflow: true, fixed: false }, 'blocked (base_is_red)', 1],
+  ])('a person asks in three jobs for work on a newer base, and the server %s', async (_, newer, end, calls) => {
+    const { project, commitToMain, fix } = redProject([finisher], { issues: [1] });
+    await runOnce(project);
+    if (newer.fixed) fix();
+    commitToMain({ 'other.txt': 'x', ...(newer.fixed ? { [FIX]: 'x' } : {}) });
+    if (newer.workflow) project.remote.workflowRule = 'refusing to allow a GitHub App to create or update workflow';
+    const { loop, publish } = await runSplit(project, { event: commented('/ralph retry', { issue: 1 }) });
+    expect([loop, publish]).toMatchObject([{ calls }, { end }]);
+    const told = textsOf(project.forge.notifications).filter((body) => body.includes('Update branch'));
+    expect(told).toHaveLength(end === 'failed (configuration)' ? 1 : 0);
+  });
+
   test('after an outage the same base is verified again hours later, without a call, and the work continues', async () => {
     const { project, runs, pass } = redProject([finisher]);
     await runOnce(project);
