@@ -773,6 +773,8 @@ export interface FakeForge extends ForgeAdapter {
   readonly issues: Map<number, Issue>;
   readonly permissions: Map<string, Permission>;
   readonly pulls: (PullRequest & {
+    /** True if the deletion of its base branch closed it. */
+    readonly closedWithBase?: true;
     readonly title: string;
     readonly branch: string;
     readonly fromFork: boolean;
@@ -1032,6 +1034,8 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         );
       }),
     permissionOf: (login) => ask('permissionOf', () => permissions.get(login) ?? 'none'),
+    wasClosedWithBase: (number) =>
+      ask('wasClosedWithBase', () => pulls.some((pull) => pull.number === number && pull.closedWithBase === true)),
     openPullRequests: (prefix) =>
       ask('openPullRequests', () =>
         pulls.filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix)).map(({ number }) => number),
