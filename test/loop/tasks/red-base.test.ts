@@ -298,6 +298,47 @@ describe('verify fails on the base branch', () => {
     expect(savedState(project).tasks['issue-1']).not.toMatchObject({ state: 'failed' });
   });
 
+  test.each([
+    ['other failures each time', ['✖ a', '✖ b', '✖ c', '✖ d', '✖ e'], 1],
+    ['one failure each time, and others', ['✖ a\n✖ b', '✖ a\n✖ c', '✖ a\n✖ d', '✖ a\n✖ e', '✖ a\n✖ f'], 1],
+    ['other words each time, without a failure', ['kx', 'lm', 'no', 'pq', 'rs'], 1],
+  ])('a base with %s: no task is blamed, also by the runs behind', async (_, tails, calls) => {
+    const { project, commitToMain } = redProject([finisher]);
+    let at = 0;
+    project.verifier = {
+      verify: () => {
+        const tail = tails[at++ % tails.length] ?? '';
+        return Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls });
+    expect(savedState(project).tasks['issue-1']?.attempts ?? 0).toBe(0);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(await runOnce(project, { event: ordered('run') })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    commitToMain({ 'other.txt': 'x' });
+    const other = await runOnce(project, { event: labeled(2) });
+    expect(other).toMatchObject({ end: 'blocked (base_is_red)' });
+    expect(notifications(project)).toHaveLength(1);
+  });
+
+  test('a base that fails in one way and an iteration that fails in another: the failures are those of the branch', async () => {
+    const project = createProject({
+      issues: [1],
+      agent: [steadyWorker],
+      inputs: { verify: 'npm test', 'max-iterations': '3' },
+    });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        seen.push(folder === null ? 'here' : 'base');
+        const tail = folder === null ? `✖ mine ${letters.charAt(seen.length)}` : '✖ adds';
+        return Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
+    expect(seen).toEqual(['base', 'here', 'base', 'here', 'here']);
+  });
+
   test('a base that was green and is red by now, at the same commit: it is verified again after the second failure', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
     const seen: string[] = [];
