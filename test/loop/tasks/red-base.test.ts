@@ -401,6 +401,22 @@ describe('verify fails on the base branch', () => {
     expect(notifications(project)[0]).toMatch(/`npm test` fails on `main` as well: `✖ adds`\./);
   });
 
+  test('a later command that fails in another way each time on the base as well is verified again from there', async () => {
+    const inputs = { verify: 'npm run lint\nnpm test', 'max-iterations': '6' };
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder, from }: VerifyCall) => {
+        seen.push(`${folder === null ? 'here' : 'base'} ${String(from)}`);
+        const isLint = folder !== null && from === 0;
+        const [command, tail] = isLint ? ['npm run lint', '✖ indent'] : ['npm test', `✖ ${letters.charAt(seen.length)}`];
+        return Promise.resolve({ kind: 'failed', command, code: 1, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 2 });
+    expect(seen).toEqual(['base 0', 'here 0', 'base 1', 'here 0', 'base 1']);
+  });
+
   describe('of a base on which lint and tests fail, one branch has fixed lint', () => {
     /** Creates a project in which the queue's branch has a fix of lint. */
     async function createLintFixer() {
