@@ -198,6 +198,25 @@ describe("another branch's pull request that conflicts after a merge", () => {
     expect(await next(project)).toMatchObject({ calls: 0 });
   });
 
+  test('is merged although three others conflict on branches that a person paused', async () => {
+    const paused = [2, 3, 4];
+    const issues = [...paused, 5];
+    const project = createProject({ issues, agent: [resolver] });
+    for (const issue of issues) await runOnce(project, { event: labeled(issue) });
+    for (const issue of paused) await next(project, commented('/ralph pause', { issue }));
+    const { branches, commits } = project.origin;
+    for (const issue of issues) {
+      const parent = branches.get('main') ?? '';
+      const tree = { ...commits.get(parent)?.tree, [`src/issue-${String(issue)}.ts`]: 'theirs' };
+      branches.set('main', addCommit(project.origin, { tree, parent, message: 'x' }));
+      project.forge.saidOf.set(`ralph/issue-${String(issue)}`, { mergeable: 'conflicting' });
+    }
+    expect(await next(project)).toMatchObject({ calls: 0 });
+    const run = await next(project);
+    expect(run).toMatchObject({ calls: 1 });
+    expect(run.work?.lane.id).toBe('issue-5');
+  });
+
   test('comes before new tasks of the queue, which the run behind it takes', async () => {
     const project = await twoDone();
     mergeFirst(project);
