@@ -409,7 +409,9 @@ describe('verify fails on the base branch', () => {
       verify: ({ folder, from }: VerifyCall) => {
         seen.push(`${folder === null ? 'here' : 'base'} ${String(from)}`);
         const isLint = folder !== null && from === 0;
-        const [command, tail] = isLint ? ['npm run lint', '✖ indent'] : ['npm test', `✖ ${letters.charAt(seen.length)}`];
+        const [command, tail] = isLint
+          ? ['npm run lint', '✖ indent']
+          : ['npm test', `✖ ${letters.charAt(seen.length)}`];
         return Promise.resolve({ kind: 'failed', command, code: 1, tail, durationMs: 1 });
       },
     };
