@@ -55,7 +55,7 @@ type Outlet =
   | {
       readonly kind: 'hand-over';
       readonly handOver: (work: Work) => Promise<void>;
-      /** The reason why the server would refuse a merge of the base, as the gate's job learned; null if it would not. */
+      /** The reason why the server would refuse a merge of the base, from the gate's job; null if it would not. */
       readonly forbiddenMerge: string | null;
     };
 

@@ -172,8 +172,9 @@ export function groupPathsByTask(git: Git, { commit, since }: CommitRange): Prom
 
 /**
  * Makes the commits again with these paths, and the paths from which files moved there, as in `since`, and everything
- * else as it was: content, messages, authors, dates. Leaves out a commit that changes nothing else. Returns null if a merge brings one of the paths (without it,
- * the merge would undo the base's change) or if the commits are not a chain. Writes new objects to `objectsFolder`.
+ * else as it was: content, messages, authors, dates. Leaves out a commit that changes nothing else. Returns null if a
+ * merge brings one of the paths (without it, the merge would undo the base's change) or if the commits are not a chain.
+ * Writes new objects to `objectsFolder`.
  */
 export async function remakeCommitsWithout(
   git: Git,
