@@ -4,6 +4,7 @@ import type { TaskId } from '../core/tasks/ids.ts';
 import { UserError } from '../errors.ts';
 import type { Conversation } from './conversation.ts';
 import type { Git } from './git.ts';
+import { decodeGitName } from './names.ts';
 import { LOST_COMMITS } from './refusal.ts';
 
 /**
@@ -79,6 +80,21 @@ export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): 
       input: commits.join('\n') + '\n',
     }),
   );
+}
+
+/** Adds to `withheld` each deleted file that moved to a withheld path, because without both it would be lost. */
+export async function withholdMovedFiles(
+  git: Git,
+  [before, after]: readonly [ObjectId, ObjectId],
+  withheld: Map<string, string>,
+): Promise<void> {
+  const moves = ['diff-tree', '-r', '-z', '-M', '--diff-filter=R', '--name-status', before, after];
+  const records = await git.names(moves);
+  for (let i = 0; i + 2 < records.length; i += 3) {
+    const [from = '', to = ''] = records.slice(i + 1, i + 3);
+    if (withheld.has(to) && !withheld.has(from))
+      withheld.set(from, `it moved to ${decodeGitName(to)}, which is left out`);
+  }
 }
 
 /** Returns the changes of each of `commits` against its parent. */

@@ -15,6 +15,7 @@ const MAX_BODY_CHARS = 65_536;
 type PullRequestMethods = Pick<
   ForgeAdapter,
   | 'pullRequestOf'
+  | 'wasClosedWithBase'
   | 'pullRequestHead'
   | 'openPullRequests'
   | 'checkMayOpenPullRequests'
@@ -55,6 +56,18 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
       ask({ doing: `look for the pull request of ${branch}`, needs: ['pull-requests: read'] }, async (octokit, at) => {
         const found = await newestOf(octokit, at, branch);
         return found === null ? null : seen(found);
+      }),
+
+    wasClosedWithBase: (number) =>
+      ask({ doing: `read how #${String(number)} was closed`, needs: ['pull-requests: read'] }, async (octokit, at) => {
+        const asked = { numbers: [number], fields: CLOSING_EVENTS };
+        const [found] = await readPullsByNumber<ClosingEvents>(octokit, at, asked);
+        const timesOf = (name: string): readonly number[] =>
+          (found?.timelineItems.nodes ?? []).flatMap(({ __typename: type, createdAt }) =>
+            type === name ? [Date.parse(createdAt)] : [],
+          );
+        const closedAt = timesOf('ClosedEvent').at(-1) ?? 0;
+        return timesOf('BaseRefDeletedEvent').some((deletedAt) => Math.abs(deletedAt - closedAt) <= CLOSES_WITHIN_MS);
       }),
 
     openPullRequests: (prefix) =>
@@ -156,6 +169,17 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
         await octokit.rest.issues.addAssignees({ ...at, issue_number: number, assignees: [...logins] });
       }),
   };
+}
+
+/** GitHub closes pull requests in the second in which their base branch is deleted. */
+const CLOSES_WITHIN_MS = 10_000;
+
+const CLOSING_EVENTS = `timelineItems(last: 20, itemTypes: [CLOSED_EVENT, BASE_REF_DELETED_EVENT]) {
+  nodes { __typename ... on ClosedEvent { createdAt } ... on BaseRefDeletedEvent { createdAt } }
+}`;
+
+interface ClosingEvents {
+  readonly timelineItems: { readonly nodes: readonly { readonly __typename: string; readonly createdAt: string }[] };
 }
 
 /** Reads these fields of pull requests with one request. */

@@ -226,6 +226,8 @@ export interface HandedIntake {
   readonly intake: WorkIntake;
   /** Tip of the lane's branch, which the gate has created if it did not exist; null if the lane has no branch yet. */
   readonly remoteHead: ObjectId | null;
+  /** The reason why the server would refuse a merge of the base; null if it would not, or if no merge is possible. */
+  readonly forbiddenMerge: string | null;
   /** The task whose issue says that the run is at work, or null if no issue says so. */
   readonly shown: TaskId | null;
   /** The encrypted transcript of the lane's session, in a separate file, or null if none. */

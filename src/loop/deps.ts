@@ -52,7 +52,12 @@ type Outlet =
       >;
       readonly forge: HeadDeps['forge'];
     }
-  | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
+  | {
+      readonly kind: 'hand-over';
+      readonly handOver: (work: Work) => Promise<void>;
+      /** The reason why the server would refuse a merge of the base, from the gate's job; null if it would not. */
+      readonly forbiddenMerge: string | null;
+    };
 
 /**
  * The policy of a waiting run. `policy` is the user's policy, before a reservation tightens it. `renew` reserves the

@@ -28,7 +28,7 @@ import { pickOneOfEachReason, isPartOfTask } from '../core/review/left-out.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import { callAgent, addUsage, settingOfPlainCall, type Iteration } from './call.ts';
 import { type CommitResult, commitWork, joinCommits } from './commits.ts';
-import { redactAndBound, verifyHere } from './verification.ts';
+import { confirmRedBase, redactAndBound, verifyHere } from './verification.ts';
 import { runSteps } from './pipeline/run-steps.ts';
 import type { BegunIteration } from './pipeline/agent-step.ts';
 import type { LoopDeps } from './deps.ts';
@@ -197,9 +197,11 @@ async function conclude(
   };
   const checklist = compareChecklists(items);
   const claimed = { analysis, evidence: { before, after, checklist, doneMarker } };
-  const { verification, report } = needsVerification(work.state, claimed, policy)
+  const { verification: unbound, report } = needsVerification(work.state, claimed, policy)
     ? await verifyHere(deps, work)
     : { verification: { kind: 'not-run' } as const, report: NO_TESTS };
+  const verification = redactAndBound<Verification>(unbound, deps.redact);
+  const redBase = await confirmRedBase(deps, work, { verification, report });
   const change = await deps.repository.compare(before, after);
   const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: OUTSIDE_WORK_TREE }))];
   const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
@@ -236,11 +238,7 @@ async function conclude(
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,
-    verification: markBeyondBase(
-      work.state.redBase,
-      compareWithBase(work.state.redBase, redactAndBound<Verification>(verification, deps.redact), report),
-      deps.config.verify,
-    ),
+    verification: markBeyondBase(redBase, compareWithBase(redBase, verification, report), deps.config.verify),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),
@@ -257,7 +255,7 @@ async function conclude(
   const tasks = [...work.tasks, ...found];
   const denials = classifyRefused({ analysis, evidence }, policy, turn.opened.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };
-  const settled = settleIteration(work.state, facts, policy, now);
+  const settled = settleIteration({ ...work.state, redBase }, facts, policy, now);
   const entry: JournalEntry = {
     version: 1,
     lane: work.lane.id,

@@ -100,15 +100,15 @@ async function setAsideForbiddenMerge(
 }
 
 /**
- * Returns why the server would refuse a merge of the base, and the steps that a person can take; null if it would not,
- * or if this job cannot ask it.
+ * Returns why the server would refuse a merge of the base, and the steps that a person can take; null if it would
+ * not.
  */
 export async function explainForbiddenMerge(
   { outlet, redact }: PushDeps,
   { lane: { branch, baseBranch }, head }: Work,
   base: ObjectId,
 ): Promise<string | null> {
-  if (outlet.kind === 'hand-over') return null;
+  if (outlet.kind === 'hand-over') return outlet.forbiddenMerge;
   const tried = await outlet.remote.probeMerge(branch, { at: head, base }).catch(unreachableBy);
   if (tried.kind !== 'refused') return null;
   return redact(

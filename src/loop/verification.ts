@@ -1,7 +1,8 @@
 import { MINUTE_MS } from '../core/countdown.ts';
 import type { Verification } from '../core/evidence.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
-import { recordBaseVerification } from '../core/lane/base/compare-failures.ts';
+import { doubtsRedBase, recordBaseVerification, withSecondVerification } from '../core/lane/base/compare-failures.ts';
+import type { RedBase } from '../core/lane/base/red-base.ts';
 import {
   hasUnrunnableCommand,
   verificationRecordOf,
@@ -62,6 +63,24 @@ export async function verifyHere(deps: LoopDeps, work: Work): Promise<VerifyRun>
   });
   await putBack(deps);
   return { verification, report };
+}
+
+/**
+ * Returns the red base with which an iteration's verification is compared. Verifies it a second time if that fails with
+ * other failures, because a base with other failures each time is red as well.
+ */
+export async function confirmRedBase(
+  deps: LoopDeps,
+  work: Work,
+  { verification, report }: VerifyRun,
+): Promise<RedBase | null> {
+  const { redBase } = work.state;
+  if (redBase === null || !doubtsRedBase(redBase, verification, report)) return redBase;
+  deps.log.info('verify fails in another way than on the base, so it runs a second time there …');
+  const again = await verifyClean(deps, work, { commit: redBase.commit, from: redBase.beyond?.from ?? 0 });
+  return again.verification.kind === 'impossible'
+    ? redBase
+    : withSecondVerification(redBase, redactAndBound<Verification>(again.verification, deps.redact), again.report);
 }
 
 async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {

@@ -287,6 +287,8 @@ interface DecidingForge {
   waitingPullRequests(
     prefix: string,
   ): Promise<{ readonly open: readonly WaitingPullRequest[]; readonly closed: readonly ClosedPull[] }>;
+  /** Returns true if a pull request was closed because its base branch was deleted. Takes one request. */
+  wasClosedWithBase(number: number): Promise<boolean>;
   /** Returns those of these pull requests that are closed. Takes one request. */
   closedAmong(numbers: readonly number[]): Promise<readonly ClosedPull[]>;
   /** Returns the checks of the five base commits before `tip`, oldest first; empty if unreadable. Takes one request. */

@@ -277,7 +277,7 @@ export const serverRules: readonly ServerRule[] = [
     RENEW_TOKEN,
   ),
   createAccessRule(
-    /(returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found/i,
+    /(returned error:|HTTP) 403\b|permission [^;\n]*denied|(?<!temporarily )read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found/i,
     'The token may not push.',
     'The workflow needs "permissions: contents: write".',
   ),
@@ -301,7 +301,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'transient',
     rule: 'breakdown',
     pattern:
-      /internal (server )?(connection )?error|unable to migrate objects|unable to create temporary object|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system|disk quota exceeded|api unreachable|not available at this time|unable to handle this request/i,
+      /internal (server )?(connection )?error|unable to migrate objects|unable to create temporary object|something went wrong|fatal error in commit_refs|eof before pack header|deadline exceeded|unicorn|temporarily (unavailable|read-only)|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system|disk quota exceeded|api unreachable|not available at this time|unable to handle this request/i,
     meaning: 'The git server failed during the push.',
     remedy: '',
   },

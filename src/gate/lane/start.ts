@@ -13,7 +13,7 @@ export interface FoundStart {
   readonly workIsLost: boolean;
   /**
    * The person who refused the work by closing the lane's pull request without merging it and leaving the branch;
-   * otherwise null, also if its base branch is gone, because deleting that closes it as well.
+   * otherwise null, also if the deletion of its base branch closed it.
    */
   readonly closedBy: string | null;
   /** The name to which a person renamed the branch, which closes its pull request, or null if nobody renamed it. */
@@ -22,7 +22,7 @@ export interface FoundStart {
 
 /** Finds where the lane's branch begins, from the remote branch and its newest pull request. */
 export async function findStart(lane: {
-  readonly forge: Pick<Forge, 'pullRequestOf'>;
+  readonly forge: Pick<Forge, 'pullRequestOf' | 'wasClosedWithBase'>;
   readonly remote: Pick<Remote, 'branches'>;
   readonly repository: Pick<Repository, 'branchesWith'>;
   readonly branch: string;
@@ -49,7 +49,9 @@ export async function findStart(lane: {
   const merged = pullRequest?.state === 'merged';
   if (merged && pullRequest.headSha === remoteHead)
     return { ...fresh, start: { kind: 'restart', mergedHead: remoteHead }, workIsLost: false };
-  const isRefused = pullRequest?.state === 'closed' && (await isBranch(lane.remote, pullRequest.base));
+  const isRefused =
+    pullRequest?.state === 'closed' &&
+    ((await isBranch(lane.remote, pullRequest.base)) || !(await lane.forge.wasClosedWithBase(pullRequest.number)));
   return {
     start: { kind: 'continue', remoteHead },
     pullRequest: pullRequest?.state === 'open' ? pullRequest : null,

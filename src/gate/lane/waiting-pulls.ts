@@ -74,7 +74,12 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
         return { ...NOTHING_EXAMINED, work: { ...own, notes: { ...own.notes, train } } };
       }
       if (needsUnnotifiedPerson(deps, own)) unnotified ??= own;
-      else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked') await rememberExamined(deps, one);
+      else if (['idle', 'blocked', 'paused'].includes(own.outcome.kind)) {
+        await rememberExamined(deps, one);
+        continue;
+      }
+      // The next run examines this lane again, behind the others.
+      if (inNeed.length > MAX_EXAMINED_LANES) await rememberExamined(deps, { ...one, seen: '' });
     } catch (error) {
       problem ??= asError(error);
     }

@@ -8,6 +8,7 @@ import { decodeGitName } from '../names.ts';
 import {
   readCommitChain,
   changesOfCommits,
+  withholdMovedFiles,
   readCommits,
   formatIndexLine,
   writeTreeWith,
@@ -259,8 +260,9 @@ export async function buildPublishableTree(
   { base, now }: { base: ObjectId; now: WorkTreeContent },
 ): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
   const changes = await objects.changesBetween(base, now.tree);
-  const withheld = await inspection.inspect(objects, changes, now.substitutes);
+  const withheld = new Map(await inspection.inspect(objects, changes, now.substitutes));
   if (withheld.size === 0) return { tree: now.tree, withheld };
+  await withholdMovedFiles(repository.git, [base, now.tree], withheld);
   const allowed = changes.filter((change) => !withheld.has(change.path));
   const tree = await repository.withIndex('empty', (indexFile) =>
     writeTreeWith(repository.git, indexFile, { base, changes: allowed }),

@@ -16,6 +16,7 @@ import {
   type ObjectReader,
   writeTreeWith,
   withObjects,
+  withholdMovedFiles,
 } from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 import type { RemoteOptions } from './ask-remote.ts';
@@ -170,9 +171,10 @@ export function groupPathsByTask(git: Git, { commit, since }: CommitRange): Prom
 }
 
 /**
- * Makes the commits again with these paths as in `since`, and everything else as it was: content, messages, authors,
- * dates. Leaves out a commit that changes nothing else. Returns null if a merge brings one of the paths (without it,
- * the merge would undo the base's change) or if the commits are not a chain. Writes new objects to `objectsFolder`.
+ * Makes the commits again with these paths, and the paths from which files moved there, as in `since`, and everything
+ * else as it was: content, messages, authors, dates. Leaves out a commit that changes nothing else. Returns null if a
+ * merge brings one of the paths (without it, the merge would undo the base's change) or if the commits are not a chain.
+ * Writes new objects to `objectsFolder`.
  */
 export async function remakeCommitsWithout(
   git: Git,
@@ -180,11 +182,13 @@ export async function remakeCommitsWithout(
   { objectsFolder, scratchFolder }: { readonly objectsFolder: string; readonly scratchFolder: string },
 ): Promise<RemadeCommits | null> {
   const { commit, since } = refused;
-  const isLeftOut = new Set(refused.paths);
+  const isLeftOut = new Map(refused.paths.map((path) => [path, '']));
   return withObjects(git, async (objects) => {
     const chain = await readCommitChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     const begin = await objects.treeOf(since);
     if (chain === null || begin === null) return null;
+    for (const [index, { tree }] of [...chain.entries()].reverse())
+      await withholdMovedFiles(git, [chain[index - 1]?.tree ?? begin, tree], isLeftOut);
     const places: Record<ObjectId, ObjectId | null> = {};
     const tasks = new Set<string>();
     let last = { commit: since, tree: begin };

@@ -105,7 +105,7 @@ async function withoutTasks(
   const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   log.warning(
-    `The git server refused the commits for ${listFirstNames(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${completeSentence(words)}`,
+    `The git server refused the commits for ${listFirstNames(tasks.map(redact))} and names no file that can be left out, so none of them is pushed, and a person is asked. ${completeSentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused: [], workTree: 'reset' });
   const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };

@@ -177,7 +177,7 @@ async function work(
         ...{ prompt, signal, ending, store, recording, sayLeft },
         lookAtPeople: null,
         ...(pipeline === null ? called : showPipelineSteps(called, show)),
-        outlet: { kind: 'hand-over', handOver: outlet.keep },
+        outlet: { kind: 'hand-over', handOver: outlet.keep, forbiddenMerge: null },
         waitPolicy: {
           policy,
           renew: (unfinished, maxRunMs) =>

@@ -56,10 +56,10 @@ export async function runGateJob(
         recording.tryToKeep(unbegunWork(lane));
         throw result?.reason;
       }
-      const { work, end } = result.value;
+      const { work, end, forbiddenMerge } = result.value;
       const known = end === null ? work : { ...work, outcome: end, endedAt: deps.clock.now() };
       recording.keep(known);
-      if (end === null) opened.push({ ...lane, work });
+      if (end === null) opened.push({ ...lane, work, forbiddenMerge });
       else ended.push(await publishRecorded(lane.stages, recording, known));
     } catch (error) {
       await continueWithout(lane, error);
@@ -101,28 +101,36 @@ interface ClaimedLane {
 /** A lane whose branch exists on the server. */
 interface OpenedLane extends ClaimedLane {
   readonly work: Work;
+  /** The reason why the server would refuse a merge of the base; null if it would not, or if no merge is possible. */
+  readonly forbiddenMerge: string | null;
 }
 
 function unbegunWork({ deps, begun }: ClaimedLane): Work {
   return beginLoop(begun, deps.clock.now());
 }
 
-async function createBranch(lane: ClaimedLane, recording: Recording): Promise<WorkAfterAction> {
+async function createBranch(
+  lane: ClaimedLane,
+  recording: Recording,
+): Promise<WorkAfterAction & Pick<OpenedLane, 'forbiddenMerge'>> {
   const { clock, log, redact } = lane.deps;
   const { remote, forge } = lane.stages;
   const work = unbegunWork(lane);
   recording.keep(work);
   // A proposal needs no branch, so create none.
-  if (lane.begun.proposes !== null) return { work, end: null };
+  if (lane.begun.proposes !== null) return { work, end: null, forbiddenMerge: null };
   const outlet = { kind: 'push', remote, forge } as const;
   const pushing = { outlet, clock, log, redact, appendJournal: null };
-  const { base } = lane.begun.opened;
+  const { base, fork } = lane.begun.opened;
   const made = await openBranch(pushing, work, base);
   // The loop's job merges a base that passes again, and cannot ask whether the server would take the merge.
-  const mayMerge = ['reverify', 'repaired'].includes(work.state.redBase?.stage ?? '');
-  if (made.end !== null || !mayMerge || work.tasks.some(({ id }) => id === CONFLICT_TASK)) return made;
+  const { redBase } = work.state;
+  const mayMerge = redBase !== null && fork !== base && work.tasks.every(({ id }) => id !== CONFLICT_TASK);
+  if (made.end !== null || !mayMerge) return { ...made, forbiddenMerge: null };
   const message = await explainForbiddenMerge(pushing, made.work, base);
-  return message === null ? made : { ...made, end: { kind: 'failed', reason: 'configuration', message } };
+  const isKnown = message !== null && redBase.stage !== 'found';
+  const end = isKnown ? ({ kind: 'failed', reason: 'configuration', message } as const) : null;
+  return { ...made, end, forbiddenMerge: message };
 }
 
 /** Shows on the issue of the lane's first task that the run begins with it, now or later; returns that task. */
@@ -137,7 +145,7 @@ async function showBegun({ deps, stages, begun, work }: OpenedLane, isLater: boo
 
 /** Hands over a lane to its own jobs. `lanes` are those that the last job sums up. */
 async function handOverLane(
-  { deps, stages, begun, work }: OpenedLane,
+  { deps, stages, begun, work, forbiddenMerge }: OpenedLane,
   { lanes, shown }: Pick<HandedIntake, 'lanes' | 'shown'>,
 ): Promise<HandedLane> {
   const { log } = deps;
@@ -148,6 +156,7 @@ async function handOverLane(
     lanes,
     intake: { ...begun, state: { ...begun.state, refusedPush: work.state.refusedPush, tasks: work.state.tasks } },
     remoteHead: work.remoteHead,
+    forbiddenMerge,
     shown,
     session: await giveSession(deps, stages, begun),
     settings: deps.config.settings.found,

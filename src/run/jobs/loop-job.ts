@@ -50,7 +50,11 @@ export async function runLoopJob(deps: ActionDeps, recording: Recording, signal:
         prompt,
         signal,
         recording,
-        outlet: { kind: 'hand-over', handOver: (unfinished) => giveUnfinished(deps, giving, unfinished) },
+        outlet: {
+          kind: 'hand-over',
+          handOver: (unfinished) => giveUnfinished(deps, giving, unfinished),
+          forbiddenMerge: taken.handed.forbiddenMerge,
+        },
         store,
         // The issue already shows that the run is at work, and this job has no token to add more.
         showLive: () => Promise.resolve(),

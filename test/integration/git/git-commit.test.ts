@@ -468,6 +468,19 @@ describe('commit() withholds what must not be published, publishes the rest, and
     expect(await scene.git('show', '--format=', '--name-only', committed.head)).toBe('.github/ISSUE_TEMPLATE/bug.md');
   });
 
+  test('a file that moves to a protected path stays where it was', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    await iterate(scene, () => scene.write('ci.yml', 'on: push\n'));
+    const { committed } = await iterate(scene, async () => {
+      await rm(join(scene.folder, 'ci.yml'));
+      await scene.write('.github/workflows/ci.yml', 'on: push\n');
+      await scene.write('a', 'a');
+    });
+    expect(committed.publishedPaths).toEqual(['a']);
+    expect(committed.withheld.map(({ path }) => path)).toEqual(['.github/workflows/ci.yml', 'ci.yml']);
+  });
+
   test('a protected file that was removed comes back', async () => {
     await using scene = await setScene({ allowProtectedPaths: ['action.yml'] });
     await openFresh(scene);

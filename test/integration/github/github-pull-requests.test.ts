@@ -4,6 +4,20 @@ import { type ForgeFixture, now, openForge, openPull, refusedWith } from './gith
 
 const request = { title: 'Ralph: work', body: 'What was done.', head: 'ralph/queue', base: 'main', draft: true };
 
+test.each<[string, boolean, number | null]>([
+  ['deletes its base branch, which closes it', true, 0],
+  ['closes it, and deletes its base branch later', false, 3_600_000],
+  ['closes it', false, null],
+])('a pull request is closed with its base branch if a person %s: %s', async (_, isClosedWithBase, laterMs) => {
+  await using at = await openForge();
+  const { number } = await openPull(at, request);
+  closePull(at.github.state, number, { kind: 'closed', at: now });
+  const issue = at.github.state.issues.find((one) => one.number === number) ?? expect.fail();
+  const { by } = issue.events[0] ?? expect.fail();
+  if (laterMs !== null) issue.events.push({ kind: 'base-deleted', by, at: now + laterMs });
+  expect(await at.forge.wasClosedWithBase(number)).toBe(isClosedWithBase);
+});
+
 describe('opening', () => {
   test('makes a draft of the branch, in one request', async () => {
     await using at = await openForge();

@@ -28,6 +28,16 @@ test.each<{ rule: string; commands: string[]; result: Record<string, unknown> }>
   expect((await verify(commands)).verification).toMatchObject(result);
 });
 
+test('a verification begins at a later command, without a trace of those before it', async () => {
+  const later = 'test ! -e ran && echo later; exit 4';
+  const reports: string[] = [];
+  const given = { from: 1, onReport: (report: string) => void reports.push(report) };
+  const { verification } = await verify(['echo first | tee ran; exit 3', later, 'echo last'], given);
+  expect(verification).toMatchObject({ kind: 'failed', command: later, code: 4, tail: 'later\n' });
+  expect(reports.map((report) => report.trim())).toEqual(['later']);
+  expect((await verify(['exit 3'], { from: 1 })).verification).toEqual({ kind: 'not-run' });
+});
+
 test('runs in the folder that the run works in', async () => {
   const inFolder = await verify(['test "$(basename "$PWD")" = a'], {
     folder: 'a',
@@ -60,10 +70,6 @@ test('commands share one time limit', async () => {
   let now = 0;
   const { verification } = await verify(['true', 'sleep 1000'], { timeoutMs: 10_000, now: () => (now += 5_000) });
   expect(verification).toMatchObject({ kind: 'failed', command: 'sleep 1000', tail: '(took too long)' });
-});
-
-test('a verification can begin at a later command', async () => {
-  expect((await verify(['exit 3', 'true'], { from: 1 })).verification).toMatchObject({ kind: 'passed' });
 });
 
 test('a cancelled verification was not run', async () => {

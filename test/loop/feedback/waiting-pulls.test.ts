@@ -130,6 +130,25 @@ describe("another branch's pull request that conflicts after a merge", () => {
     });
   });
 
+  test('and needs a person who could not be notified: the run of a merge notifies, and settles the merged one', async () => {
+    const project = await twoDone(lost);
+    const { branches, commits } = project.origin;
+    const parent = branches.get('main') ?? '';
+    const tree = { ...commits.get(parent)?.tree, 'src/issue-2.ts': 'theirs' };
+    branches.set('main', addCommit(project.origin, { tree, parent, message: 'x' }));
+    project.forge.saidOf.set(SECOND, { mergeable: 'conflicting' });
+    project.forge.faults.set('upsertComment', new UserError('infrastructure', 'GitHub answers 502.'));
+    for (let run = 0; run < 2; run += 1) expect(await next(project)).toMatchObject({ end: 'halted (circuit_open)' });
+    const isOfCircuit = (text: string): boolean => text.includes('circuit_open:lane-issue-2');
+    expect(notices(project).filter(isOfCircuit)).toEqual([]);
+    project.forge.faults.clear();
+    const run = await runOnce(project, { event: mergeFirst(project) });
+    expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });
+    expect(notices(project).filter(isOfCircuit)).toHaveLength(1);
+    expect(notices(project).filter((text) => text.includes('ready:lane-issue-1'))).toEqual([]);
+    expect(project.origin.branches.has(FIRST)).toBe(false);
+  });
+
   test('does not keep the notification about the merged one from being settled', async () => {
     const project = await twoDone();
     const open = (): readonly string[] => [
@@ -177,6 +196,25 @@ describe("another branch's pull request that conflicts after a merge", () => {
       project.forge.saidOf.delete(branch);
     }
     expect(await next(project)).toMatchObject({ calls: 0 });
+  });
+
+  test('is merged although three others conflict on branches that a person paused', async () => {
+    const paused = [2, 3, 4];
+    const issues = [...paused, 5];
+    const project = createProject({ issues, agent: [resolver] });
+    for (const issue of issues) await runOnce(project, { event: labeled(issue) });
+    for (const issue of paused) await next(project, commented('/ralph pause', { issue }));
+    const { branches, commits } = project.origin;
+    for (const issue of issues) {
+      const parent = branches.get('main') ?? '';
+      const tree = { ...commits.get(parent)?.tree, [`src/issue-${String(issue)}.ts`]: 'theirs' };
+      branches.set('main', addCommit(project.origin, { tree, parent, message: 'x' }));
+      project.forge.saidOf.set(`ralph/issue-${String(issue)}`, { mergeable: 'conflicting' });
+    }
+    expect(await next(project)).toMatchObject({ calls: 0 });
+    const run = await next(project);
+    expect(run).toMatchObject({ calls: 1 });
+    expect(run.work?.lane.id).toBe('issue-5');
   });
 
   test('comes before new tasks of the queue, which the run behind it takes', async () => {

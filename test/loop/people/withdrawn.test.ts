@@ -4,6 +4,7 @@ import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import {
   addIssue,
+  commented,
   createProject,
   labeled,
   runOnce,
@@ -136,7 +137,8 @@ describe('a call that runs for long', () => {
     branches.set('develop', tip);
     await runOnce(project);
     branches.delete('develop');
-    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
+    const closed = { state: 'closed', closedWithBase: true } as const;
+    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, ...closed })));
     const run = await runOnce(project);
     expect(run).toMatchObject({
       end: 'failed (configuration)',
@@ -149,6 +151,24 @@ describe('a call that runs for long', () => {
     project.inputs = { ...inputs, 'base-branch': 'main' };
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
     expect(project.forge.pulls).toMatchObject([{ state: 'closed' }, { state: 'open', base: 'main' }]);
+  });
+
+  test.each([
+    ['by the schedule', runOnce],
+    ['in three jobs', async (project: Project) => (await runSplit(project)).gate],
+  ])('whose pull request a person closed stays closed when its base branch is deleted later (%s)', async (_, run) => {
+    const inputs = { 'base-branch': 'develop', 'max-iterations': '1' };
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs });
+    const { branches } = project.origin;
+    branches.set('develop', branches.get('main') ?? '');
+    await runOnce(project);
+    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
+    branches.delete('develop');
+    project.inputs = { ...inputs, 'base-branch': 'main' };
+    for (let time = 0; time < 2; time += 1)
+      expect(await run(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    const asked = commented('/ralph run', { issue: 1 });
+    expect(await runOnce(project, { event: asked })).toMatchObject({ calls: 1 });
   });
 
   test('is ended if its new branch is deleted, which no other branch makes a renaming', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { commented, runOnce } from '../stage/run-action.ts';
+import type { Behaviour } from '../stage/behaviours.ts';
+import { addIssue, commented, labeled, runOnce } from '../stage/run-action.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { BRANCH, next, notices, reviewed, worker } from '../feedback/reviewing.ts';
@@ -50,15 +51,33 @@ test('a merge whose commits of the base have no signature is detected as well, a
   expect(own[0]).not.toContain('workflow');
 });
 
+/** Resolves the conflict, and works on other tasks as usual. */
+const resolver: Behaviour = (call) =>
+  call.task === 'conflict-base'
+    ? {
+        writes: { 'src/shop.ts': 'both' },
+        output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'Both.' } },
+      }
+    : worker(call);
+
+test('a merge whose resolution the server refuses waits for a person, whom one notification tells the words; new tasks are worked on', async () => {
+  const project = await reviewed(resolver);
+  conflicting(project);
+  const head = project.origin.branches.get(BRANCH);
+  project.remote.contentRule = (files) =>
+    files['src/shop.ts'] === 'both' ? 'GH013: Push cannot contain secrets\n  path: src/shop.ts:1' : null;
+  const before = notices(project).length;
+  for (let run = 0; run < 2; run += 1)
+    expect(await next(project)).toMatchObject({ end: 'blocked (needs_human)', calls: run === 0 ? 1 : 0 });
+  expect(project.origin.branches.get(BRANCH)).toBe(head);
+  expect(notices(project)).toHaveLength(before + 1);
+  expect(notices(project).at(-1)).toContain('Push cannot contain secrets');
+  addIssue(project.forge, 2);
+  expect(await next(project, labeled(2))).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+});
+
 test('a token that may push workflow files merges as usual', async () => {
-  const project = await reviewed((call) =>
-    call.task === 'conflict-base'
-      ? {
-          writes: { 'src/shop.ts': 'both' },
-          output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'Both.' } },
-        }
-      : worker(call),
-  );
+  const project = await reviewed(resolver);
   conflicting(project);
   expect(await next(project)).toMatchObject({ calls: 1 });
 });

@@ -57,6 +57,27 @@ test('the job that publishes keeps the receipt with the journal of the other job
   expect(kept?.map(({ journal }) => journal)).toEqual([storedRuns(project)[0]?.journal]);
 });
 
+test('a hand-over that fails after an iteration is a warning, and the next one has its work', async () => {
+  const project = createProject({ issues: [1, 2], agent: [finisher] });
+  let failures = 0;
+  const tap: Tap = {
+    ...open,
+    call: (name, call) => {
+      const isFirst = name === 'handoff.move' && failures === 0;
+      if (!isFirst) return call();
+      failures += 1;
+      return Promise.reject(new Error('The disk is full.'));
+    },
+  };
+  const { loop, publish } = await runSplit(project, { loop: { tap } });
+  expect(failures).toBe(1);
+  expect(loop?.log.join('\n')).toContain('the next hand-over includes it: The disk is full.');
+  expect(publish).toMatchObject({ end: 'complete (plan_complete)' });
+  const { commits, branches } = project.origin;
+  const published = Object.keys(commits.get(branches.get('ralph/queue') ?? '')?.tree ?? {});
+  expect(published).toEqual(expect.arrayContaining(['src/issue-1.ts', 'src/issue-2.ts']));
+});
+
 describe('three jobs have the same results as one job', () => {
   test.each<[string, Parameters<typeof createProject>[0], Event]>([
     ['two issues of the queue, done', { issues: [1, 2], agent: [finisher] }, schedule],

@@ -4,6 +4,7 @@ import { createUnknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { parseRefusal, refusalOfSigning } from '../../../src/core/refusals/refusal.ts';
 import { countConflicts } from '../../../src/core/feedback/conflict/conflict-markers.ts';
+import { CONFLICT_TASK } from '../../../src/core/feedback/subject.ts';
 import { isLockFile } from '../../../src/core/review/test-files.ts';
 import { listNeedsIn } from '../../../src/core/people/notifications.ts';
 import type {
@@ -621,7 +622,10 @@ export function createRemote(
         const begin = commits.get(since)?.tree ?? {};
         for (const id of between(since, commit)) {
           const made = commits.get(id) ?? fail(`There is no commit ${id}.`);
-          if (changedBy(id).some((path) => paths.includes(path))) tasks.add(taskOfCommit(id));
+          const hits = changedBy(id).some((path) => paths.includes(path));
+          // Without the file, a merge would undo the base's change.
+          if (hits && taskOfCommit(id) === CONFLICT_TASK) return null;
+          if (hits) tasks.add(taskOfCommit(id));
           const rest = Object.entries(made.tree).filter(([path]) => !paths.includes(path));
           const kept = Object.entries(begin).filter(([path]) => paths.includes(path));
           const tree = Object.fromEntries([...rest, ...kept]);
@@ -773,6 +777,8 @@ export interface FakeForge extends ForgeAdapter {
   readonly issues: Map<number, Issue>;
   readonly permissions: Map<string, Permission>;
   readonly pulls: (PullRequest & {
+    /** True if the deletion of its base branch closed it. */
+    readonly closedWithBase?: true;
     readonly title: string;
     readonly branch: string;
     readonly fromFork: boolean;
@@ -1032,6 +1038,8 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         );
       }),
     permissionOf: (login) => ask('permissionOf', () => permissions.get(login) ?? 'none'),
+    wasClosedWithBase: (number) =>
+      ask('wasClosedWithBase', () => pulls.some((pull) => pull.number === number && pull.closedWithBase === true)),
     openPullRequests: (prefix) =>
       ask('openPullRequests', () =>
         pulls.filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix)).map(({ number }) => number),

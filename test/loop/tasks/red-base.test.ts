@@ -237,6 +237,22 @@ describe('verify fails on the base branch', () => {
     },
   );
 
+  test.each([
+    ['forbids the merge: no call', { workflow: true, fixed: true }, 'failed (configuration)', 0],
+    ['allows the merge: the work continues', { workflow: false, fixed: true }, 'complete (plan_complete)', 1],
+    ['would forbid it, but the base still fails', { workflow: true, fixed: false }, 'blocked (base_is_red)', 1],
+  ])('a person asks in three jobs for work on a newer base, and the server %s', async (_, newer, end, calls) => {
+    const { project, commitToMain, fix } = redProject([finisher], { issues: [1] });
+    await runOnce(project);
+    if (newer.fixed) fix();
+    commitToMain({ 'other.txt': 'x', ...(newer.fixed ? { [FIX]: 'x' } : {}) });
+    if (newer.workflow) project.remote.workflowRule = 'refusing to allow a GitHub App to create or update workflow';
+    const { loop, publish } = await runSplit(project, { event: commented('/ralph retry', { issue: 1 }) });
+    expect([loop, publish]).toMatchObject([{ calls }, { end }]);
+    const told = textsOf(project.forge.notifications).filter((body) => body.includes('Update branch'));
+    expect(told).toHaveLength(end === 'failed (configuration)' ? 1 : 0);
+  });
+
   test('after an outage the same base is verified again hours later, without a call, and the work continues', async () => {
     const { project, runs, pass } = redProject([finisher]);
     await runOnce(project);
@@ -280,6 +296,47 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
     expect(notifications(project)).toHaveLength(1);
     expect(savedState(project).tasks['issue-1']).not.toMatchObject({ state: 'failed' });
+  });
+
+  test.each([
+    ['other failures each time', ['✖ a', '✖ b', '✖ c', '✖ d', '✖ e'], 1],
+    ['one failure each time, and others', ['✖ a\n✖ b', '✖ a\n✖ c', '✖ a\n✖ d', '✖ a\n✖ e', '✖ a\n✖ f'], 1],
+    ['other words each time, without a failure', ['kx', 'lm', 'no', 'pq', 'rs'], 1],
+  ])('a base with %s: no task is blamed, also by the runs behind', async (_, tails, calls) => {
+    const { project, commitToMain } = redProject([finisher]);
+    let at = 0;
+    project.verifier = {
+      verify: () => {
+        const tail = tails[at++ % tails.length] ?? '';
+        return Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls });
+    expect(savedState(project).tasks['issue-1']?.attempts ?? 0).toBe(0);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(await runOnce(project, { event: ordered('run') })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    commitToMain({ 'other.txt': 'x' });
+    const other = await runOnce(project, { event: labeled(2) });
+    expect(other).toMatchObject({ end: 'blocked (base_is_red)' });
+    expect(notifications(project)).toHaveLength(1);
+  });
+
+  test('a base that fails in one way and an iteration that fails in another: the failures are those of the branch', async () => {
+    const project = createProject({
+      issues: [1],
+      agent: [steadyWorker],
+      inputs: { verify: 'npm test', 'max-iterations': '3' },
+    });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        seen.push(folder === null ? 'here' : 'base');
+        const tail = folder === null ? `✖ mine ${letters.charAt(seen.length)}` : '✖ adds';
+        return Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
+    expect(seen).toEqual(['base', 'here', 'base', 'here', 'here']);
   });
 
   test('a base that was green and is red by now, at the same commit: it is verified again after the second failure', async () => {
@@ -342,6 +399,24 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
     expect(notifications(project)).toHaveLength(1);
     expect(notifications(project)[0]).toMatch(/`npm test` fails on `main` as well: `✖ adds`\./);
+  });
+
+  test('a later command that fails in another way each time on the base as well is verified again from there', async () => {
+    const inputs = { verify: 'npm run lint\nnpm test', 'max-iterations': '6' };
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder, from }: VerifyCall) => {
+        seen.push(`${folder === null ? 'here' : 'base'} ${String(from)}`);
+        const isLint = folder !== null && from === 0;
+        const [command, tail] = isLint
+          ? ['npm run lint', '✖ indent']
+          : ['npm test', `✖ ${letters.charAt(seen.length)}`];
+        return Promise.resolve({ kind: 'failed', command, code: 1, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 2 });
+    expect(seen).toEqual(['base 0', 'here 0', 'base 1', 'here 0', 'base 1']);
   });
 
   describe('of a base on which lint and tests fail, one branch has fixed lint', () => {

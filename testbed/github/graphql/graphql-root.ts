@@ -74,7 +74,7 @@ export function createRoot(call: Call): object {
               'NOT_FOUND',
               `Could not resolve to a PullRequest with the number of ${String(number)}.`,
             );
-          return resolvePullFields(await pullSurroundings(), pull);
+          return { ...resolvePullFields(await pullSurroundings(), pull), timelineItems: timelineOf(issueOf(number)) };
         },
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
       };
@@ -251,13 +251,16 @@ export function createRoot(call: Call): object {
             .map(({ by, at, text }) => ({ editedAt: formatGithubInstant(at), editor: actor(by), diff: text })),
           slice,
         ),
-      timelineItems: ({ itemTypes, ...slice }: Slice & { readonly itemTypes?: readonly string[] | null }) =>
-        sliceConnection(
-          issue.events.filter(({ kind }) => itemTypes?.includes(eventTypes[kind].itemType) ?? true).map(eventFields),
-          slice,
-        ),
+      timelineItems: timelineOf(issue),
       comments: (slice: Slice) =>
         sliceConnection(state.comments.filter((comment) => comment.issue === issue.number).map(commentFields), slice),
+    };
+  }
+
+  function timelineOf(issue: StoredIssue | undefined) {
+    return ({ itemTypes, ...slice }: Slice & { readonly itemTypes?: readonly string[] | null }) => {
+      const isAsked = ({ kind }: StoredEvent): boolean => itemTypes?.includes(eventTypes[kind].itemType) ?? true;
+      return sliceConnection((issue?.events ?? []).filter(isAsked).map(eventFields), slice);
     };
   }
 
@@ -335,6 +338,7 @@ const eventTypes: Readonly<Record<StoredEvent['kind'], { readonly name: string; 
   renamed: { name: 'RenamedTitleEvent', itemType: 'RENAMED_TITLE_EVENT' },
   closed: { name: 'ClosedEvent', itemType: 'CLOSED_EVENT' },
   reopened: { name: 'ReopenedEvent', itemType: 'REOPENED_EVENT' },
+  'base-deleted': { name: 'BaseRefDeletedEvent', itemType: 'BASE_REF_DELETED_EVENT' },
   'assignee-set': { name: 'AssignedEvent', itemType: 'ASSIGNED_EVENT' },
   'assignee-unset': { name: 'UnassignedEvent', itemType: 'UNASSIGNED_EVENT' },
   'milestone-set': { name: 'MilestonedEvent', itemType: 'MILESTONED_EVENT' },

@@ -4,7 +4,14 @@ import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
 import type { LaneState } from '../state/state.ts';
 import { unknownCommandOf, type VerificationSubject, verificationRecordOf } from '../verification.ts';
-import { MAX_FAILURES, MAX_FAILURE_TEXT_CHARS, type RedBase, withAllFailures } from './red-base.ts';
+import {
+  ANY_FAILURE,
+  isUnstable,
+  MAX_FAILURES,
+  MAX_FAILURE_TEXT_CHARS,
+  type RedBase,
+  withAllFailures,
+} from './red-base.ts';
 
 /** Maximum length of a line in which failures are searched, in UTF-16 units. */
 const MAX_LINE_CHARS = 1_000;
@@ -101,12 +108,38 @@ export function redBaseOf(
 
 /** Returns true if a verification fails as the base does: in the same command, and with every failure of the base. */
 export function failsAsBase(base: RedBase, verification: Verification, report: TestReport): boolean {
-  if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
+  if (!failsInCommandOf(base, verification)) return false;
+  if (isUnstable(base)) return true;
   const reported = [...failuresOf(report), ...failuresIn(verification)];
   const failures = reported.map(({ fingerprint }) => fingerprint);
   return (
     base.failures.every((failure) => failures.includes(failure)) && (base.failures.length > 0 || failures.length === 0)
   );
+}
+
+function failsInCommandOf({ command }: RedBase, verification: Verification): verification is Failed {
+  return verification.kind === 'failed' && verification.command.slice(0, 200) === command;
+}
+
+/**
+ * Returns true if the red base must be verified a second time before an iteration is judged: its command fails, but
+ * with other failures than on the base, and the output of both may differ each time.
+ */
+export function doubtsRedBase(base: RedBase, verification: Verification, report: TestReport): boolean {
+  if (base.stage !== 'found' || base.verifiedTwice === true || !failsInCommandOf(base, verification)) return false;
+  const { asOnBase, leftOfBase } = compareWithBase(base, verification, report) as Failed;
+  return asOnBase !== true && leftOfBase === undefined;
+}
+
+/** Returns the red base after its second verification, with only the failures that both have. */
+export function withSecondVerification(base: RedBase, verification: Verification, report: TestReport): RedBase {
+  const twice = { ...base, verifiedTwice: true } as const;
+  // A verification that was ended, for example at its time limit, proves nothing.
+  if (!failsInCommandOf(base, verification) || verification.code === null) return twice;
+  if (failsAsBase(base, verification, report)) return twice;
+  const failures = redBaseOf(base, verification, report)?.failures ?? [];
+  const common = base.failures.filter((failure) => failures.includes(failure));
+  return { ...twice, failures: common.length > 0 ? common : [ANY_FAILURE] };
 }
 
 /**
@@ -120,7 +153,7 @@ export function compareWithBase(base: RedBase | null, verification: Verification
   const failures = tests.length > 0 ? tests : failuresIn(verification);
   // If the base may have more failures than are kept, a failing test cannot be identified as new, so no new failures
   // are listed.
-  const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;
+  const isWhole = !isUnstable(base) && (tests.length === 0 || base.failures.length < MAX_FAILURES);
   const newlyRed = isWhole ? failures.filter(({ fingerprint }) => !known.has(fingerprint)) : [];
   const asOnBase = failsAsBase(base, verification, report);
   const left = failures.filter(({ fingerprint }) => known.has(fingerprint)).map(({ fingerprint }) => fingerprint);
@@ -216,7 +249,8 @@ export function recordBaseVerification(
     return { ...recorded, redBase: { ...again, commit: subject.commit, beyond: { ...beyond, isVerified: false } } };
   const stage = again !== null && failsAsBase(again, verification, report) ? 'tried' : 'found';
   const later = before === null || from === null ? {} : { beyond: { from, isVerified: true, first: firstOf(before) } };
-  return { ...recorded, redBase: { ...red, stage, ...later } };
+  const unstable = stage === 'tried' && again !== null && isUnstable(again) ? { failures: again.failures } : {};
+  return { ...recorded, redBase: { ...red, stage, ...unstable, ...later } };
 }
 
 /** Returns the red base after its later commands passed, so that their failures on the branch are its own. */

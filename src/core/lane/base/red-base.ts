@@ -27,6 +27,8 @@ export const redBaseSchema = z.object({
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
   /** The failures of the base that the lane's iterations have fixed; absent if none. */
   fixed: z.array(z.string().max(64)).max(MAX_FAILURES).optional(),
+  /** True if the commit was verified a second time, because an iteration failed in another way; absent otherwise. */
+  verifiedTwice: z.literal(true).optional(),
   /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_FAILURE_TEXT_CHARS),
   /**
@@ -57,6 +59,14 @@ export function withAllFailures({ fixed = [], beyond, ...base }: RedBase): RedBa
   return { ...base, failures: [...base.failures, ...fixed], ...beyond?.first };
 }
 
+/** The only failure of a base whose failures differ each time. */
+export const ANY_FAILURE = '(another failure each time)';
+
+/** Returns true if a red base has other failures each time, so that a failure of its command is not the branch's. */
+export function isUnstable({ failures }: Pick<RedBase, 'failures'>): boolean {
+  return failures.includes(ANY_FAILURE);
+}
+
 /** Returns the index of the command from which the base must be verified again, or null if it need not be. */
 export function unknownFrom(base: RedBase | null): number | null {
   return base?.beyond?.isVerified === false ? base.beyond.from : null;
@@ -68,6 +78,8 @@ export function unknownFrom(base: RedBase | null): number | null {
  */
 export function isSameRedBase(base: RedBase, known: RedBase): boolean {
   const failures = [...known.failures, ...withAllFailures(known).failures];
-  const hasNoOther = base.failures.length > 0 && base.failures.every((failure) => failures.includes(failure));
+  const hasNoOther =
+    (isUnstable(known) && base.command === known.command) ||
+    (base.failures.length > 0 && base.failures.every((failure) => failures.includes(failure)));
   return base.commands === known.commands && (base.commit === known.commit || hasNoOther);
 }

@@ -3,7 +3,7 @@ import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.
 import type { KeepAloneResult, WithheldChange } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { listFilesToLookAt } from '../../inspection/review.ts';
-import { type PathChange, readCommits, type ObjectReader, writeTreeWith } from '../../objects.ts';
+import { type PathChange, readCommits, type ObjectReader, withholdMovedFiles, writeTreeWith } from '../../objects.ts';
 import {
   type Committer,
   commitTree,
@@ -255,8 +255,9 @@ export async function buildPublishableMerge(
   readonly own: Awaited<ReturnType<typeof changesSince>>['judged'];
 }> {
   const { all, judged } = await changesSince(objects, merge, now.tree);
-  const withheld = await inspection.inspect(objects, judged, now.substitutes);
+  const withheld = new Map(await inspection.inspect(objects, judged, now.substitutes));
   if (withheld.size === 0) return { tree: now.tree, withheld, own: judged };
+  await withholdMovedFiles(repository.git, [instead, now.tree], withheld);
   const tree = await repository.withIndex('empty', (indexFile) =>
     writeTreeWith(repository.git, indexFile, { base: instead, changes: all.filter(({ path }) => !withheld.has(path)) }),
   );

@@ -210,6 +210,38 @@ describe('commits are made again without what the server refuses', () => {
     expect(mended.committed).toMatchObject({ withheldNow: [], publishedPaths: ['config.txt'] });
   });
 
+  test('a file that moved to a refused path stays where the base has it, until its new content is published', async () => {
+    await using scene = await setScene();
+    const old = Array.from({ length: 20 }, (_, line) => `setting ${String(line)}\n`).join('');
+    await scene.write('old.txt', old);
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'settings');
+    await scene.serverGit('fetch', '--quiet', scene.folder, 'main:main', '--update-head-ok');
+    const base = await tipOf(scene, 'main');
+    await openFresh(scene);
+    const move = async (from: string, to: string, text: string): Promise<void> => {
+      await rm(join(scene.folder, from));
+      await scene.write(to, text);
+    };
+    await iterate(scene, () => move('old.txt', 'middle.txt', `${old}token\n`));
+    const { committed } = await iterate(scene, async () => {
+      await move('middle.txt', 'new.txt', `${old}${'more\n'.repeat(9)}token\n`);
+      await scene.write('b.txt', 'b');
+    });
+    const commits = { commit: committed.head, since: base };
+    const remade = await scene.remote().remakeCommitsWithout({ ...commits, paths: ['new.txt'] });
+    const [head, refused] = [remade?.head ?? '', { why: 'refused', refusesAnyContent: false }];
+    await scene.repository.takeHead({ head, refused: [{ path: 'new.txt', ...refused }], workTree: 'as-it-is' });
+    const idle = await iterate(scene, () => scene.write('c.txt', 'c'));
+    expect(await scene.git('diff', '--name-status', base, idle.committed.head)).toBe('A\tb.txt\nA\tc.txt');
+    expect(idle.committed.withheldNow).toEqual([
+      { path: 'new.txt', why: 'refused' },
+      { path: 'old.txt', why: 'it moved to new.txt, which is left out' },
+    ]);
+    const mended = await iterate(scene, () => scene.write('new.txt', old));
+    expect(await scene.git('diff', '--name-status', '-M', base, mended.committed.head)).toContain('old.txt\tnew.txt');
+  });
+
   test('a file that is set aside is gone from the work tree, even if it was rewritten unchanged', async () => {
     await using scene = await setScene();
     const { base } = await twoTasks(scene);

@@ -230,6 +230,12 @@ describe('each refusal is of one kind', () => {
       words,
       [],
     ]),
+    ...[
+      'remote: fatal error in commit_refs\n ! [remote rejected] x -> x (failure)',
+      'error: remote unpack failed: eof before pack header was fully read\n ! [remote rejected] x -> x (unpacker error)',
+      '! [remote rejected] x -> x (deadline exceeded)',
+      'remote: This repository is temporarily read-only for maintenance.',
+    ].map((words): [RefusalKind, string, string, readonly string[]] => ['transient', 'breakdown', words, []]),
     ['transient', 'breakdown', 'remote: GitLab: The git server, Gitaly, is not available at this time.', []],
     ['transient', 'breakdown', 'remote: Gitea: Internal Server Connection Error', []],
     ['transient', 'breakdown', '[remote rejected] (unable to migrate objects to permanent storage)', []],
