@@ -112,18 +112,21 @@ function addToCeiling({ ceiling }: TaskProgress, costUsd: number | null): TaskPr
   return ceiling && { ...ceiling, spentUsd: ceiling.spentUsd + Math.max(0, costUsd ?? 0) };
 }
 
-/** Returns the state in which these tasks have the ceilings that people approved; amounts already spent stay. */
+/**
+ * Returns the state in which these tasks have the ceilings that people approved. Amounts already spent stay;
+ * `ceilings` has those that another lane spent on a task that is new here.
+ */
 export function withCeilings(
   state: LaneState,
-  ceilings: ReadonlyMap<TaskId, number>,
+  ceilings: ReadonlyMap<TaskId, NonNullable<TaskProgress['ceiling']>>,
   tasks: readonly { readonly id: TaskId }[],
 ): LaneState {
   const capped = tasks.flatMap(({ id }) => {
-    const usd = ceilings.get(id);
+    const ceiling = ceilings.get(id);
     const known = progressOf(state.tasks, id);
-    return usd === undefined
+    return ceiling === undefined
       ? []
-      : [[id, { ...known, ceiling: { usd, spentUsd: known.ceiling?.spentUsd ?? 0 } }] as const];
+      : [[id, { ...known, ceiling: { ...ceiling, spentUsd: known.ceiling?.spentUsd ?? ceiling.spentUsd } }] as const];
   });
   return capped.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(capped) } };
 }

@@ -11,9 +11,9 @@ import { listOtherReservations } from '../../core/sharing/budget.ts';
 import { waitForOthers } from '../../core/sharing/elsewhere.ts';
 import { withAskedTasks } from '../../core/snapshot/going-on.ts';
 import { listGrants, listSplitIssues } from '../../core/snapshot/proposals.ts';
-import type { Snapshot } from '../../core/snapshot/snapshot.ts';
+import { findProgressIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
-import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { nameOfLane, QUEUE, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
@@ -231,8 +231,10 @@ async function findWork(
   const woken = withCeilings(
     reopenWaitingTasks(judged, deps.config.allowProtectedPaths, (text) => hashOfText(text, deps.sha256)),
     new Map(
-      [...grants].flatMap(([number, { ceilingUsd }]) =>
-        ceilingUsd === null ? [] : [[taskIdOfIssue(number), ceilingUsd] as const],
+      [...grants].flatMap(([number, { ceilingUsd: usd }]) =>
+        usd === null
+          ? []
+          : [[taskIdOfIssue(number), { usd, spentUsd: spentInQueue({ look, restored }, number) }] as const],
       ),
     ),
     judged.tasks,
@@ -242,6 +244,14 @@ async function findWork(
   // A person who asks for a task by name, or answers in the pull request, expects its head to move, so keep new tasks.
   const tasks = notes.held === null || request.asked ? judged.tasks : withoutNewTasks(judged.tasks, state);
   return { tasks: [...feedback.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
+}
+
+/** Returns the cost of the queue's unfinished work on an issue when the issue's own lane begins; 0 for any other lane. */
+function spentInQueue({ look: { kept }, restored }: LaneRestoration, issue: number): number {
+  const { lane, lastRun } = restored.state;
+  if (kept.snapshot === null || lane === QUEUE || lastRun !== null) return 0;
+  const progress = findProgressIn(kept.snapshot, QUEUE, taskIdOfIssue(issue));
+  return isSettled(progress) ? 0 : (progress.ceiling?.spentUsd ?? 0);
 }
 
 /** Returns the tasks that were begun; new ones wait while the pull request is approved or about to be merged. */

@@ -218,6 +218,20 @@ describe('an approval', () => {
     expect(progressOf(savedState(project).tasks, 'issue-502').state).toBe('todo');
   });
 
+  test("a ceiling binds the queue and the issue's own branch together", async () => {
+    const project = await planned(said(task('Prices', { ceilingUsd: 0.3 })), { 'max-iterations': '1' });
+    await runOnce(project, { event: approve });
+    project.script.behaviours = [
+      (call) => ({ ...steadyWorker(call), output: { ...steadyWorker(call).output, costUsd: 0.2 } }),
+    ];
+    await runOnce(project);
+    await runOnce(project, { event: commented('/ralph run', { issue: 501 }) });
+    expect(project.script.calls.map(({ budgetUsd }) => budgetUsd).slice(1)).toEqual([0.3, expect.closeTo(0.1)]);
+    expect((await runOnce(project, { event: commented('/ralph run', { issue: 501 }) })).calls).toBe(1);
+    // A person who asks after that allows as much once more.
+    expect(project.script.calls.at(-1)?.budgetUsd).toBe(0.3);
+  });
+
   test('a finished sub-issue lets the next one begin', async () => {
     const project = await planned();
     await runOnce(project, { event: approve });

@@ -7,7 +7,7 @@ import { computeCeilingLeftUsd, withCeilings } from '../../../../src/core/tasks/
 import { noon, policy } from '../core-fixtures.ts';
 
 const tasks = [{ id: 'issue-1' }, { id: 'issue-2' }];
-const state = withCeilings(createInitialState('queue', noon), new Map([['issue-1', 2]]), tasks);
+const state = withCeilings(createInitialState('queue', noon), new Map([['issue-1', { usd: 2, spentUsd: 0 }]]), tasks);
 const spent = (usd: number, of = state) => ({
   ...of,
   tasks: { 'issue-1': { ...progressOf(of.tasks, 'issue-1'), ceiling: { usd: 2, spentUsd: usd } } },
@@ -20,7 +20,7 @@ describe('a ceiling', () => {
   });
 
   test('keeps what was spent when it is read again, and follows what people approve', () => {
-    expect(ceilingIn(withCeilings(spent(1.5), new Map([['issue-1', 3]]), tasks))).toEqual({ usd: 3, spentUsd: 1.5 });
+    expect(ceilingIn(withCeilings(spent(1.5), new Map([['issue-1', { usd: 3, spentUsd: 1 }]]), tasks))).toEqual({ usd: 3, spentUsd: 1.5 });
   });
 
   test('changes nothing without approvals', () => {
