@@ -117,7 +117,7 @@ export async function callAgent(
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
       budgetUsd: leastOf(
         computeBudgetLeft(on, spentUsd, policy),
-        computeCeilingLeftUsd(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
+        computeCeilingLeftUsd(progressOf(on.state.tasks, step.task.id)),
       ),
       tokensLeft: computeTokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,

@@ -232,6 +232,23 @@ describe('an approval', () => {
     expect(project.script.calls.at(-1)?.budgetUsd).toBe(0.3);
   });
 
+  test.each(['one job', 'three jobs'])(
+    'what calls had cost when they were killed counts for the ceiling: %s',
+    async (jobs) => {
+      const project = await planned(said(task('Prices', { ceilingUsd: 0.3 })));
+      await runOnce(project, { event: approve });
+      project.script.behaviours = [(call) => ({ ...steadyWorker(call), spendsUsd: 0.2 })];
+      for (let nth = 0; nth < 2; nth += 1) {
+        const tap = killAt((name) => name === 'agent.call', 'after');
+        if (jobs === 'three jobs') await runSplit(project, { loop: { tap } });
+        else await finishOnce(project, await runOnce(project, { tap }));
+      }
+      expect(project.script.calls.map(({ budgetUsd }) => budgetUsd).slice(1)).toEqual([0.3, expect.closeTo(0.1)]);
+      expect((await runOnce(project)).calls).toBe(0);
+      expect(project.forge.writes).toContain('notified on #501');
+    },
+  );
+
   test('a finished sub-issue lets the next one begin', async () => {
     const project = await planned();
     await runOnce(project, { event: approve });
