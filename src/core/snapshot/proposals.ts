@@ -162,7 +162,7 @@ export function listGrants(snapshot: Snapshot | null, issues: readonly number[] 
   return grants;
 }
 
-/** Returns the ceilings that approvals of proposals gave to tasks, of which nothing is spent yet. */
+/** Returns the ceilings that approvals of proposals gave to these tasks, with nothing spent. */
 export function listCeilings(
   snapshot: Snapshot | null,
   tasks: readonly TaskId[],
