@@ -253,7 +253,10 @@ describe('an approval', () => {
     const project = await planned();
     await runOnce(project, { event: approve });
     project.script.behaviours = [finisher];
-    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
+    // The marker in the sub-issues is Ralph's own.
+    expect(run.report?.warnings).toEqual([]);
     const worked = project.script.calls.slice(1).map(({ prompt }) => /^# Your task: (\S+)$/m.exec(prompt)?.[1]);
     expect(worked).toEqual(['issue-501', 'issue-502']);
   });
