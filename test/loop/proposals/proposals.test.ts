@@ -179,8 +179,12 @@ describe('a proposal', () => {
 });
 
 describe('an approval', () => {
-  async function planned(words = TWO, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
-    const project = unlabelled(createProject({ agent: [proposer(words)], inputs }));
+  async function planned(
+    words = TWO,
+    inputs: Readonly<Record<string, string>> = {},
+    files: Readonly<Record<string, string>> = {},
+  ): Promise<Project> {
+    const project = unlabelled(createProject({ agent: [proposer(words)], inputs, files }));
     await runOnce(project, { event: plan });
     return project;
   }
@@ -249,6 +253,21 @@ describe('an approval', () => {
     },
   );
 
+  test('a ceiling that one step used up ends the calls of its iteration', async () => {
+    const steps = ['first', 'second'].map((name) => ({ type: 'agent', name }));
+    const project = await planned(
+      said(task('Prices', { ceilingUsd: 0.2 })),
+      {},
+      { '.ralph/config.json': JSON.stringify({ steps }) },
+    );
+    await runOnce(project, { event: approve });
+    project.script.behaviours = [
+      (call) => ({ ...steadyWorker(call), output: { ...steadyWorker(call).output, costUsd: 0.2 } }),
+    ];
+    expect(await runOnce(project)).toMatchObject({ calls: 1 });
+    expect(progressOf(savedState(project).tasks, 'issue-501')).toMatchObject({ state: 'failed', reason: 'ceiling' });
+  });
+
   test('a finished sub-issue lets the next one begin', async () => {
     const project = await planned();
     await runOnce(project, { event: approve });
@@ -256,7 +275,7 @@ describe('an approval', () => {
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
     // The marker in the sub-issues is Ralph's own.
-    expect(run.report?.warnings).toEqual([]);
+    expect(run.report).toMatchObject({ warnings: [] });
     const worked = project.script.calls.slice(1).map(({ prompt }) => /^# Your task: (\S+)$/m.exec(prompt)?.[1]);
     expect(worked).toEqual(['issue-501', 'issue-502']);
   });
