@@ -61,13 +61,9 @@ export interface Situation<T extends QueuedTask = QueuedTask> {
   readonly now: number;
 }
 
-/** The usage of a run when a step is about to call the agent. Instants are in ms. */
-interface Used {
+/** The usage of a run, including its current iteration, when a step is about to call the agent. */
+interface Used extends Pick<RunSoFar, 'startedAt' | 'calls' | 'costUsd'> {
   readonly windows: Windows;
-  readonly startedAt: number;
-  /** Calls of this run, including those of the current iteration. */
-  readonly calls: number;
-  readonly costUsd: number;
   /** The progress on the task of the current iteration. */
   readonly task: Pick<TaskProgress, 'ceiling'>;
 }
