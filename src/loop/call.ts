@@ -117,7 +117,7 @@ export async function callAgent(
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
       budgetUsd: leastOf(
         computeBudgetLeft(on, spentUsd, policy),
-        computeCeilingLeftUsd(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
+        computeCeilingLeftUsd(progressOf(on.state.tasks, step.task.id)),
       ),
       tokensLeft: computeTokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
@@ -145,8 +145,9 @@ export async function callAgent(
   if ((await deps.repository.snapshot()).tree !== treeBefore) return once;
   const dropped: Work = { ...first.work, state: resetSession(first.work.state, 'agent_failed', endedAt) };
   const spentUsd = setting.spentUsd + (usage.costUsd ?? 0);
-  const { windows } = dropped.state;
-  const used = { windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd };
+  const { windows, tasks } = dropped.state;
+  const task = progressOf(tasks, step.task.id);
+  const used = { windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd, task };
   const obstacle = findObstacle(used, policy, endedAt);
   const words = describeAgentFailure(agentRun);
   if (obstacle !== null) {

@@ -192,8 +192,9 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
 }
 
 function knownTo({ config, runTag, clock }: RescueDeps, kept: RestoredStore | null): KnownFacts {
-  const answers = kept?.snapshot == null ? [] : listLaneAnswers(kept.snapshot);
-  return { restored: kept?.lane ?? null, answers, config, runTag, now: clock.now() };
+  const snapshot = kept?.snapshot ?? null;
+  const answers = snapshot === null ? [] : listLaneAnswers(snapshot);
+  return { restored: kept?.lane ?? null, answers, snapshot, config, runTag, now: clock.now() };
 }
 
 /**

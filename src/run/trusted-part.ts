@@ -8,7 +8,10 @@ import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
 import { restoreLookAt } from '../core/review/look-at.ts';
 import { limitTrustedLedger, mergeTrustedState } from '../core/sharing/trusted-state.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
+import { listCeilings } from '../core/snapshot/proposals.ts';
+import type { Snapshot } from '../core/snapshot/snapshot.ts';
 import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
+import { withCeilings } from '../core/tasks/stepping-aside.ts';
 import { createRunNotes, type Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
 import { type LaneAnswer, withAnswers } from '../core/sharing/waiting-issues.ts';
@@ -21,6 +24,8 @@ export interface KnownFacts {
   readonly restored: RestoredState | null;
   /** The answers of lanes to issues, according to the store. Only those that the record has adopted are used. */
   readonly answers: readonly LaneAnswer[];
+  /** The snapshot that the store keeps, or null if none was read. */
+  readonly snapshot: Snapshot | null;
   readonly config: Pick<Config, 'policy' | 'stateStore'>;
   readonly runTag: string;
   readonly now: number;
@@ -106,7 +111,7 @@ const RESTORED = 'restored by the main step';
 const LEFT_OUT_BY_MAIN = "left out by the main step; the main step's log says why";
 
 /** Returns the state against which the run's own state is checked, with only the orders that the run has obeyed. */
-function storedState({ lane, state }: Work, { restored, answers, now }: KnownFacts): LaneState {
+function storedState({ lane, state }: Work, { restored, answers, snapshot, now }: KnownFacts): LaneState {
   switch (restored?.kind) {
     case 'found':
     case 'unreadable':
@@ -114,7 +119,8 @@ function storedState({ lane, state }: Work, { restored, answers, now }: KnownFac
       const begun = restored.kind === 'unreadable' ? createProbeState(lane.id, now) : createInitialState(lane.id, now);
       const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
       const left = answers.filter(({ task }) => progressOf(state.tasks, task).answer !== undefined);
-      return applyOrders(withAnswers(restored.kind === 'found' ? restored.state : begun, left, []), obeyed);
+      const stored = applyOrders(withAnswers(restored.kind === 'found' ? restored.state : begun, left, []), obeyed);
+      return withCeilings(stored, listCeilings(snapshot, Object.keys(state.tasks)));
     }
     default:
       return { ...createInitialState(lane.id, now), ordersApplied: state.ordersApplied };

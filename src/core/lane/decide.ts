@@ -14,7 +14,8 @@ import { chooseAgent, findLongestRefusedAgent, type ChosenAgent } from '../agent
 import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, chooseNextTask, progressOf } from '../tasks/queue.ts';
-import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
+import { computeCeilingLeftUsd } from '../tasks/stepping-aside.ts';
+import { isSettled, isStuck, type QueuedTask, type Task, type TaskProgress } from '../tasks/task.ts';
 import { accessErrorOf, type Verdict } from './verdict/verdict.ts';
 import { findExhaustedWindow, type Windows } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
@@ -60,13 +61,11 @@ export interface Situation<T extends QueuedTask = QueuedTask> {
   readonly now: number;
 }
 
-/** The usage of a run when a step is about to call the agent. Instants are in ms. */
-interface Used {
+/** The usage of a run, including its current iteration, when a step is about to call the agent. */
+interface Used extends Pick<RunSoFar, 'startedAt' | 'calls' | 'costUsd'> {
   readonly windows: Windows;
-  readonly startedAt: number;
-  /** Calls of this run, including those of the current iteration. */
-  readonly calls: number;
-  readonly costUsd: number;
+  /** The progress on the task of the current iteration. */
+  readonly task: Pick<TaskProgress, 'ceiling'>;
 }
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
@@ -374,11 +373,13 @@ export function findReachedRunLimit(
  * Returns a clause that says why no call may be made now, or null if one may. The limits are those of `decideNextStep`,
  * checked between the steps of an iteration.
  */
-export function findObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
+export function findObstacle(used: Used, policy: Policy, now: number): string | null {
+  const { windows, startedAt, calls, costUsd, task } = used;
   const window = findExhaustedWindow(windows, policy, now);
   if (window !== null) return `its limit is reached (${window.reason})`;
   if (policy.maxCalls > 0 && calls >= policy.maxCalls) return 'the run has no calls left';
   if (isCostReached(costUsd, policy.maxCostUsd)) return 'the run has no money left';
+  if (computeCeilingLeftUsd(task) === 0) return 'the amount approved for its task is used up';
   return startedAt + policy.maxRunMs - now < MIN_CALL_MS ? 'the run has no time left' : null;
 }
 

@@ -80,7 +80,8 @@ export function parseCommandComment(text: string, bot: string | null = null): Ra
   const line = (words.split(/[\r\n]/, 1)[0] ?? '')
     .replaceAll(BLANKS, ' ')
     .replaceAll(/\*\*|`/g, '')
-    .trim();
+    .trim()
+    .replace(/[ .!?,;:…]{1,20}$/, '');
   const command = parseCommand(line);
   const isSentence = /\p{L}/u.test(words) && !/^[\w#.-]*$/.test(words.trim());
   // A single word near a command, with or without numbers, is most likely a typo; but `rename it` is a request.

@@ -215,10 +215,13 @@ function isRemovedWithChange({ file, path: [first = ''] }: NamedTest, { files }:
   return place !== null && files.some(({ path }) => !isTestFile(path) && isSameFile(path, place));
 }
 
-/** Returns true if a test passes according to a report, which may name only the test's file. */
+/**
+ * Returns true if a test passes according to a report, which may name only the test's file. Of tests with the same
+ * name, one that passes is enough.
+ */
 function passesOn(report: TestReport, name: string, { file }: NamedTest): boolean {
   const known = report.get(name) ?? (file === null ? undefined : report.get(nameOfTest({ file, path: [] })));
-  return known?.result === 'passed';
+  return known?.result === 'passed' || known?.result === 'mixed';
 }
 
 /** Judges a task's changed tests by a run of `verify` on the head with their old form. */

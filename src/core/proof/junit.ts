@@ -1,7 +1,8 @@
 /** Maximum number of tests of one report; more are ignored. */
 export const MAX_TESTS = 20_000;
 
-export type TestResult = 'passed' | 'failed' | 'skipped';
+/** The result of a test. `mixed`: of several tests with the same name, some passed and others failed. */
+export type TestResult = 'passed' | 'failed' | 'skipped' | 'mixed';
 
 /**
  * A test in a reporter's output. `of: 'file'`: a file or package with a result of its own, with or without its tests.

@@ -31,13 +31,13 @@ export function parseTestReport(text: string): TestReport {
 
 /** Returns the failures of a report by name: its tests or, if it names none, its files. */
 export function listFailingTests(report: TestReport): readonly (readonly [string, NamedTest])[] {
-  const failed = [...report].filter(([, { result }]) => result === 'failed');
+  const failed = [...report].filter(([, { result }]) => result === 'failed' || result === 'mixed');
   const tests = failed.filter(([, { of }]) => of === 'test');
   return tests.length > 0 ? tests : failed;
 }
 
 /**
- * Returns the tests by name, without their suites. A name that is reported several times has failed if it failed once.
+ * Returns the tests by name, without their suites. Tests with the same name have one result together.
  */
 function withoutContainers(tests: readonly NamedTest[]): TestReport {
   const containers = new Set(
@@ -50,11 +50,16 @@ function withoutContainers(tests: readonly NamedTest[]): TestReport {
     const name = nameOfTest(test);
     // A suite has no result of its own; the result of a file is used only if its tests are not named.
     if (name === '' || (test.of === 'test' && containers.has(name))) continue;
-    const known = report.get(name);
-    if (known?.result === 'failed' && known.of === test.of) continue;
-    if (known === undefined || test.result === 'failed' || known.result === 'skipped') report.set(name, test);
+    const known = report.get(name) ?? test;
+    report.set(name, { ...known, result: combineResults(known, test) });
   }
   return report;
+}
+
+function combineResults({ of, result }: NamedTest, other: NamedTest): TestResult {
+  if (result === 'skipped') return other.result;
+  if (result === other.result || other.result === 'skipped') return result;
+  return of === 'file' ? 'failed' : 'mixed';
 }
 
 /** An open suite, which contains the lines that are indented further. */
@@ -75,6 +80,10 @@ interface Position {
   /** True below a heading that repeats the failures without their suites. */
   isRepeated: boolean;
   jestFailed: boolean;
+  /** True below the summary of cargo-nextest, which lists the tests whose last attempt failed. */
+  isNextestSummary: boolean;
+  /** True after a line that the first suite of mocha may follow: an empty one, or a test outside of suites. */
+  mayBeginSuite: boolean;
 }
 
 type Reader = (line: string, at: Position) => boolean;
@@ -83,12 +92,14 @@ function consoleTests(text: string): readonly NamedTest[] {
   const at: Position = {
     ...{ tests: [], file: null, suites: [], packageless: [] },
     ...{ isTree: false, isRepeated: false, jestFailed: false },
+    ...{ isNextestSummary: false, mayBeginSuite: false },
   };
   for (const whole of text.split('\n')) {
     if (at.tests.length >= MAX_TESTS) break;
     if (whole.startsWith('{')) readGoEvent(whole, at);
     const line = whole.slice(0, MAX_LINE_CHARS).trimEnd();
     READERS.some((read) => read(line, at));
+    at.mayBeginSuite = /^(?:$| {2}(?:[✓✔√]|\d+\)) )/.test(line);
   }
   return at.tests;
 }
@@ -127,14 +138,19 @@ function readGo(line: string, at: Position): boolean {
   return add(at, { of: 'file', file, path: [], result: end === 'FAIL' ? 'failed' : 'passed' });
 }
 
-/** Matches a result of cargo-nextest; of several attempts, only one that passed counts. */
+/** Matches a result of cargo-nextest. */
 const NEXTEST =
-  /^ +(?:TRY \d+ (?=PASS))?(PASS|LEAK|FAIL|LEAK-FAIL|SIG[A-Z]+|ABORT|TIMEOUT) \[ *[\d.]+s\] (?:\( *\d+\/\d+\) )?(\S+) (\S+)$/;
+  /^ +(TRY \d+ )?(PASS|LEAK|FAIL|LEAK-FAIL|SIG[A-Z]+|ABORT|TIMEOUT) \[ *[\d.]+s\] (?:\( *\d+\/\d+\) )?(\S+) (\S+)$/;
 
 function readCargo(line: string, at: Position): boolean {
-  const [, end, binary, path] = NEXTEST.exec(line) ?? [];
-  if (end !== undefined && binary !== undefined && path !== undefined)
-    return add(at, { file: binary, path: path.split('::'), result: /^(?:PASS|LEAK)$/.test(end) ? 'passed' : 'failed' });
+  const [, part] = /^ +(Starting|Summary) /.exec(line) ?? [];
+  if (part !== undefined) at.isNextestSummary = part === 'Summary';
+  const [, attempt, end, binary, path] = NEXTEST.exec(line) ?? [];
+  if (end !== undefined && binary !== undefined && path !== undefined) {
+    const result = /^(?:PASS|LEAK)$/.test(end) ? 'passed' : 'failed';
+    const isLast = attempt === undefined || result === 'passed' || at.isNextestSummary;
+    return isLast && add(at, { file: binary, path: path.split('::'), result });
+  }
   const [, file, documented] = /^ {3,}(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/.exec(line) ?? [];
   if (file !== undefined || documented !== undefined) {
     at.file = file ?? `documentation of ${documented ?? ''}`;
@@ -241,7 +257,7 @@ const REPEATED_FILE = / \[ .* \]$/;
 
 function readMarked(line: string, at: Position): boolean {
   if (/^✖ failing tests:$|^ +\d+ passing\b/.test(line)) return (at.isRepeated = true);
-  if (/^(?:▶ |TAP version | RUN )/.test(line)) at.isRepeated = false;
+  if (/^(?:▶ |TAP version | RUN |> \S+@\d)/.test(line)) at.isRepeated = false;
   const [, before = '', mark = '', text = ''] = MARKED.exec(line) ?? [];
   // A linter's summary of its findings has the same mark, so it is not a test.
   if (mark === '' || at.isRepeated || /^\d+ (?:problem|error|warning)s?\b/.test(text)) return false;
@@ -293,4 +309,18 @@ function readFileResults(line: string, at: Position): boolean {
   return false;
 }
 
-const READERS: readonly Reader[] = [readGo, readCargo, readPytest, readTap, readFileResults, readMarked];
+/** Reads a suite of mocha: a line without a mark. The first level is indented by two. */
+function readMochaSuite(line: string, at: Position): boolean {
+  const indent = line.length - line.trimStart().length;
+  const [first] = at.suites;
+  const isSuite =
+    indent === 2
+      ? at.mayBeginSuite && (first === undefined || first.indent === 2)
+      : indent > 2 && indent % 2 === 0 && first?.indent === 2;
+  return isSuite && enter(at, indent, line.trim());
+}
+
+const READERS: readonly Reader[] = [
+  ...[readGo, readCargo, readPytest, readTap],
+  ...[readFileResults, readMarked, readMochaSuite],
+];

@@ -61,6 +61,13 @@ export function formatSubTaskMarker(hash: string, position: number): string {
   return `${OWN_COMMENT_MARKER}sub-task ${hash} ${position} -->`;
 }
 
+const SUB_TASK_MARKER = new RegExp(String.raw`^${OWN_COMMENT_MARKER}sub-task [0-9a-f]{32} \d{1,2} -->\r?\n`);
+
+/** Returns the text of an issue without the first line that Ralph gives to sub-issues. */
+export function withoutSubTaskMarker(body: string): string {
+  return body.replace(SUB_TASK_MARKER, '');
+}
+
 /** A sub-task as an agent proposes it. `dependsOn` are positions in the list, from 1. */
 export type ProposedTask = Immutable<z.output<typeof proposedTaskSchema>>;
 

@@ -8,6 +8,7 @@ import { limitWaitingStep, limitStepMemory } from '../pipeline/step-record.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
+import { computeCeilingLeftUsd } from '../tasks/stepping-aside.ts';
 import { isTaskBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task.ts';
 
 type Closed = Circuit & { readonly kind: 'closed' };
@@ -24,7 +25,8 @@ const RECORD_OVERSHOOT_USD = 5;
 /**
  * Returns the stored state plus what the record of a killed run adds: the session, and usage within the run's limits. A
  * task is done only if the store says so. Nothing that is only in the record stops the next run: no park, no open
- * circuit, no stuck task; approvals, pauses, verifications and signals come from the store.
+ * circuit, no stuck task, except one whose ceiling is used up; approvals, pauses, verifications and signals come from
+ * the store.
  */
 export function mergeTrustedState(
   stored: LaneState,
@@ -75,23 +77,32 @@ export function listUnstoredTasks(stored: LaneState, recorded: LaneState): reado
 function trustedTask(stored: TaskProgress, recorded: TaskProgress, { maxIterations }: Allowed): TaskProgress {
   const attempts = Math.max(stored.attempts, Math.min(recorded.attempts, stored.attempts + maxIterations));
   if (isSettled(stored)) return { ...stored, attempts };
-  return {
+  const known: TaskProgress = {
     ...stored,
     state: isSettled(recorded) ? 'in-progress' : recorded.state,
     attempts,
-    ceiling: withMoreSpent(stored, recorded),
     // The task's own changes are measured against the tree at its start.
     startedTree: stored.startedTree ?? recorded.startedTree,
     doneCommit: null,
   };
+  return withMoreSpent(known, stored, recorded);
 }
 
-/** Returns the stored ceiling, with the spending of the other record if that is higher. */
+/**
+ * Returns the progress with the stored ceiling and the higher spending of both. A killed call has no iteration that
+ * ends, so a task whose ceiling it used up is given up here.
+ */
 function withMoreSpent(
+  progress: TaskProgress,
   { ceiling }: Pick<TaskProgress, 'ceiling'>,
   recorded: Pick<TaskProgress, 'ceiling'>,
-): TaskProgress['ceiling'] {
-  return ceiling && { ...ceiling, spentUsd: Math.max(ceiling.spentUsd, recorded.ceiling?.spentUsd ?? 0) };
+): TaskProgress {
+  if (ceiling === undefined) return { ...progress, ceiling };
+  const spentUsd = Math.max(ceiling.spentUsd, recorded.ceiling?.spentUsd ?? 0);
+  const capped = { ...progress, ceiling: { ...ceiling, spentUsd } };
+  return computeCeilingLeftUsd(capped) === 0 && !isSettled(capped)
+    ? { ...capped, state: 'failed', reason: 'ceiling' }
+    : capped;
 }
 
 /**
@@ -205,16 +216,13 @@ export function mergeReceivedState(
           if (!isOf(id)) return [id, known];
           // Work on a task settles another lane's answer and a person's request, but the job cannot add new ones, so
           // both must be known.
-          return [
-            id,
-            {
-              ...now,
-              approval: known.approval,
-              answer: answer && known.answer,
-              retried: retried && known.retried,
-              ceiling: withMoreSpent(known, now),
-            },
-          ];
+          const merged = {
+            ...now,
+            approval: known.approval,
+            answer: answer && known.answer,
+            retried: retried && known.retried,
+          };
+          return [id, withMoreSpent(merged, known, now)];
         }),
     ),
     retriesAll: before.retriesAll,

@@ -3,7 +3,8 @@ import type { Grant } from '../people/consent.ts';
 import { amountSchema, type Immutable, instantSchema } from '../policy.ts';
 import { MAX_PROPOSED_TASKS, MAX_SHOWN_CHARS } from '../proposal/proposal.ts';
 import { tryJson } from '../text/try-json.ts';
-import { toIssueLane } from '../tasks/ids.ts';
+import { issueOfId, type TaskId, toIssueLane } from '../tasks/ids.ts';
+import type { TaskProgress } from '../tasks/task.ts';
 import { parseLaneIn, PROPOSAL_FILE, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
 /** Maximum number of proposals that are kept; the oldest unapproved ones are dropped first. */
@@ -159,6 +160,20 @@ export function listGrants(snapshot: Snapshot | null, issues: readonly number[] 
     }
   }
   return grants;
+}
+
+/** Returns the ceilings that approvals of proposals gave to these tasks, with nothing spent. */
+export function listCeilings(
+  snapshot: Snapshot | null,
+  tasks: readonly TaskId[],
+): ReadonlyMap<TaskId, NonNullable<TaskProgress['ceiling']>> {
+  const grants = listGrants(snapshot);
+  return new Map(
+    tasks.flatMap((id) => {
+      const usd = grants.get(issueOfId(id) ?? 0)?.ceilingUsd ?? null;
+      return usd === null ? [] : [[id, { usd, spentUsd: 0 }] as const];
+    }),
+  );
 }
 
 /** Returns the issues that approvals have split, each with its sub-issues: none of them is a task. */

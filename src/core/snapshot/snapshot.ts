@@ -15,7 +15,9 @@ import {
   type WaitingIssue,
   waitingIssueSchema,
 } from '../sharing/waiting-issues.ts';
-import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
+import { isLaneId, issueOfId, type LaneId, type TaskId } from '../tasks/ids.ts';
+import { progressOf, untouchedProgress } from '../tasks/queue.ts';
+import type { TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /**
@@ -165,6 +167,13 @@ export function listLaneAnswers(
       ? []
       : waiting.flatMap((issue) => (issue.lane === lane ? (findAnswer(issue, parsed.state) ?? []) : []));
   });
+}
+
+/** Returns a lane's progress on a task; one that cannot be read has not begun it. */
+export function findProgressIn(snapshot: Snapshot, lane: LaneId, task: TaskId): TaskProgress {
+  const document = parseRecordIn(snapshot, lane)?.document ?? null;
+  const parsed = document === null ? null : parseState(document, lane);
+  return parsed?.kind === 'state' ? progressOf(parsed.state.tasks, task) : untouchedProgress;
 }
 
 /** Returns the states of pull requests when runs last examined them. */

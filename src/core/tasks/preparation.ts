@@ -3,6 +3,7 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
 import { cleanText, cleanTitle, countUnseenCharacters } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
+import { withoutSubTaskMarker } from '../proposal/proposal.ts';
 import { listFirstNames } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
 import { progressOf, resetProgress, listTasksWithinReach, withChangedTasks } from './queue.ts';
@@ -114,7 +115,7 @@ const noComments: ReadableComments = { comments: [], unseen: 0 };
 
 /** Returns the task with its text and comments. */
 export function withText(task: Task, text: IssueText, { comments, unseen }: ReadableComments): CleanedTask {
-  const body = cleanText(text.body);
+  const body = cleanText(withoutSubTaskMarker(text.body));
   const title = cleanTitle(text.title);
   return {
     task: { ...task, title: titleOfIssue(title.text, issueOfTask(task) ?? 0), body: body.text, comments },

@@ -17,7 +17,7 @@ import type { IterationFacts } from '../lane/verdict/claims.ts';
 import type { Policy } from '../policy.ts';
 import { parseLeftOutReason } from '../review/left-out.ts';
 import { reopenDueTasks, isPromptTask, setAside, type TaskId } from './ids.ts';
-import { isEligible, progressOf } from './queue.ts';
+import { isEligible, progressOf, withChangedTasks } from './queue.ts';
 import { MAX_NAMED_PATH_CHARS, MAX_NAMED_PATHS, type TaskProgress } from './task.ts';
 
 /** Number of iterations in a row with STATUS: BLOCKED after which a task counts as blocked. */
@@ -75,8 +75,7 @@ export function computeProgressAfter(
   const { evidence } = facts;
   const ofCommands = before.startedTree === evidence.before.tree && !hasAgentChangedContent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
-  const ceiling = addToCeiling(before, facts.analysis.costUsd);
-  const worked = { ...before, ceiling, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
+  const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   if (verdict.taskDone) return { ...worked, state: 'finished', reason: null, setAside: null };
   if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
   if (aside === 'withheld') {
@@ -100,30 +99,31 @@ export function computeProgressAfter(
   }
 }
 
+/** Returns the amount in US dollars that may still be spent on a task; null if it has no ceiling. */
+export function computeCeilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>): number | null {
+  return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd);
+}
+
+/** Returns the tasks with the cost of a call on one of them; only a task with a ceiling remembers it. */
+export function addToCeiling(tasks: LaneState['tasks'], id: TaskId | null, costUsd: number): LaneState['tasks'] {
+  if (id === null) return tasks;
+  const { ceiling } = progressOf(tasks, id);
+  if (ceiling === undefined) return tasks;
+  const spentUsd = ceiling.spentUsd + Math.max(0, costUsd);
+  return withChangedTasks(tasks, [id], (progress) => ({ ...progress, ceiling: { ...ceiling, spentUsd } }));
+}
+
 /**
- * Returns the amount in US dollars that may still be spent on a task when its iteration has spent `hereUsd`; null if it
- * has no ceiling.
+ * Returns the state in which tasks have the ceilings that people approved. Amounts already spent stay; `ceilings` has
+ * those that another lane spent on a task that is new here.
  */
-export function computeCeilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
-  return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
-}
-
-function addToCeiling({ ceiling }: TaskProgress, costUsd: number | null): TaskProgress['ceiling'] {
-  return ceiling && { ...ceiling, spentUsd: ceiling.spentUsd + Math.max(0, costUsd ?? 0) };
-}
-
-/** Returns the state in which these tasks have the ceilings that people approved; amounts already spent stay. */
 export function withCeilings(
   state: LaneState,
-  ceilings: ReadonlyMap<TaskId, number>,
-  tasks: readonly { readonly id: TaskId }[],
+  ceilings: ReadonlyMap<TaskId, NonNullable<TaskProgress['ceiling']>>,
 ): LaneState {
-  const capped = tasks.flatMap(({ id }) => {
-    const usd = ceilings.get(id);
+  const capped = [...ceilings].map(([id, ceiling]) => {
     const known = progressOf(state.tasks, id);
-    return usd === undefined
-      ? []
-      : [[id, { ...known, ceiling: { usd, spentUsd: known.ceiling?.spentUsd ?? 0 } }] as const];
+    return [id, { ...known, ceiling: { ...ceiling, spentUsd: known.ceiling?.spentUsd ?? ceiling.spentUsd } }] as const;
   });
   return capped.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(capped) } };
 }
@@ -137,7 +137,7 @@ export function explainGivenUp(
   { attempts, ceiling }: Pick<TaskProgress, 'attempts' | 'ceiling'>,
   { maxIterationsPerTask }: Pick<Policy, 'maxIterationsPerTask'>,
 ): 'ceiling' | 'max_iterations_per_task' | null {
-  if (computeCeilingLeftUsd({ ceiling }, 0) === 0) return 'ceiling';
+  if (computeCeilingLeftUsd({ ceiling }) === 0) return 'ceiling';
   const isOut = maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
   return isOut ? 'max_iterations_per_task' : null;
 }

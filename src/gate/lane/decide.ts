@@ -10,10 +10,10 @@ import { isKnownReady } from '../../core/people/needs.ts';
 import { listOtherReservations } from '../../core/sharing/budget.ts';
 import { waitForOthers } from '../../core/sharing/elsewhere.ts';
 import { withAskedTasks } from '../../core/snapshot/going-on.ts';
-import { listGrants, listSplitIssues } from '../../core/snapshot/proposals.ts';
-import type { Snapshot } from '../../core/snapshot/snapshot.ts';
+import { listCeilings, listGrants, listSplitIssues } from '../../core/snapshot/proposals.ts';
+import { findProgressIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
-import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { nameOfLane, QUEUE, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
@@ -228,20 +228,27 @@ async function findWork(
   const judged = isProposal
     ? { ...listed, tasks: listed.tasks.map((task) => ({ ...task, dependsOn: [], obstacle: null })) }
     : listed;
+  const ceilings = listCeilings(
+    look.kept.snapshot,
+    judged.tasks.map(({ id }) => id),
+  );
   const woken = withCeilings(
     reopenWaitingTasks(judged, deps.config.allowProtectedPaths, (text) => hashOfText(text, deps.sha256)),
-    new Map(
-      [...grants].flatMap(([number, { ceilingUsd }]) =>
-        ceilingUsd === null ? [] : [[taskIdOfIssue(number), ceilingUsd] as const],
-      ),
-    ),
-    judged.tasks,
+    new Map([...ceilings].map(([id, { usd }]) => [id, { usd, spentUsd: spentInQueue({ look, restored }, id) }])),
   );
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
   const notes = buildLaneNotes(restored, feedback, judged);
   // A person who asks for a task by name, or answers in the pull request, expects its head to move, so keep new tasks.
   const tasks = notes.held === null || request.asked ? judged.tasks : withoutNewTasks(judged.tasks, state);
   return { tasks: [...feedback.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
+}
+
+/** Returns the cost of the queue's unfinished work on a task when the task's own lane begins; 0 for any other lane. */
+function spentInQueue({ look: { kept }, restored }: LaneRestoration, id: TaskId): number {
+  const { lane, lastRun } = restored.state;
+  if (kept.snapshot === null || lane === QUEUE || lastRun !== null) return 0;
+  const progress = findProgressIn(kept.snapshot, QUEUE, id);
+  return isSettled(progress) ? 0 : (progress.ceiling?.spentUsd ?? 0);
 }
 
 /** Returns the tasks that were begun; new ones wait while the pull request is approved or about to be merged. */

@@ -265,6 +265,8 @@ async function pushAside(
   const there = await readRemote(git, question);
   const isFree = there.tip === null && there.defaultBranch !== name;
   const sent = there.tip !== commit && isFree ? await send(git, question, commit) : null;
+  // The caller then signs the commits and pushes again.
+  if (sent !== null && options.signer?.isWanted === false && isForSignatures(sent)) return sent;
   const obstacle =
     sent === null
       ? isFree || there.tip === commit

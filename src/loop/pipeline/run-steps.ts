@@ -23,6 +23,7 @@ import {
   type StepRecord,
   type StepResult,
 } from '../../core/pipeline/step-record.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
 import type { CommandRun } from '../../ports/agent.ts';
 import type { Iteration } from '../call.ts';
 import { commitWork } from '../commits.ts';
@@ -191,7 +192,7 @@ function runEndsBy(outputs: readonly StepOutput[]): string | null {
 
 function obstacleToCall(
   deps: LoopDeps,
-  { soFar, work: { startedAt } }: Iteration,
+  { soFar, step, work: { startedAt } }: Iteration,
   { work, outputs }: StepWalk,
 ): string | null {
   const spentUsd = outputs.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
@@ -200,6 +201,7 @@ function obstacleToCall(
     startedAt,
     calls: soFar.calls + outputs.length,
     costUsd: soFar.costUsd + spentUsd,
+    task: progressOf(work.state.tasks, step.task.id),
   };
   return findObstacle(used, deps.config.policy, deps.clock.now());
 }

@@ -179,8 +179,12 @@ describe('a proposal', () => {
 });
 
 describe('an approval', () => {
-  async function planned(words = TWO, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
-    const project = unlabelled(createProject({ agent: [proposer(words)], inputs }));
+  async function planned(
+    words = TWO,
+    inputs: Readonly<Record<string, string>> = {},
+    files: Readonly<Record<string, string>> = {},
+  ): Promise<Project> {
+    const project = unlabelled(createProject({ agent: [proposer(words)], inputs, files }));
     await runOnce(project, { event: plan });
     return project;
   }
@@ -218,11 +222,60 @@ describe('an approval', () => {
     expect(progressOf(savedState(project).tasks, 'issue-502').state).toBe('todo');
   });
 
+  test("a ceiling binds the queue and the issue's own branch together", async () => {
+    const project = await planned(said(task('Prices', { ceilingUsd: 0.3 })), { 'max-iterations': '1' });
+    await runOnce(project, { event: approve });
+    project.script.behaviours = [
+      (call) => ({ ...steadyWorker(call), output: { ...steadyWorker(call).output, costUsd: 0.2 } }),
+    ];
+    await runOnce(project);
+    await runOnce(project, { event: commented('/ralph run', { issue: 501 }) });
+    expect(project.script.calls.map(({ budgetUsd }) => budgetUsd).slice(1)).toEqual([0.3, expect.closeTo(0.1)]);
+    expect((await runOnce(project, { event: commented('/ralph run', { issue: 501 }) })).calls).toBe(1);
+    // A person who asks after that allows as much once more.
+    expect(project.script.calls.at(-1)?.budgetUsd).toBe(0.3);
+  });
+
+  test.each(['one job', 'three jobs'])(
+    'what calls had cost when they were killed counts for the ceiling: %s',
+    async (jobs) => {
+      const project = await planned(said(task('Prices', { ceilingUsd: 0.3 })));
+      await runOnce(project, { event: approve });
+      project.script.behaviours = [(call) => ({ ...steadyWorker(call), spendsUsd: 0.2 })];
+      for (let nth = 0; nth < 2; nth += 1) {
+        const tap = killAt((name) => name === 'agent.call', 'after');
+        if (jobs === 'three jobs') await runSplit(project, { loop: { tap } });
+        else await finishOnce(project, await runOnce(project, { tap }));
+      }
+      expect(project.script.calls.map(({ budgetUsd }) => budgetUsd).slice(1)).toEqual([0.3, expect.closeTo(0.1)]);
+      expect((await runOnce(project)).calls).toBe(0);
+      expect(project.forge.writes).toContain('notified on #501');
+    },
+  );
+
+  test('a ceiling that one step used up ends the calls of its iteration', async () => {
+    const steps = ['first', 'second'].map((name) => ({ type: 'agent', name }));
+    const project = await planned(
+      said(task('Prices', { ceilingUsd: 0.2 })),
+      {},
+      { '.ralph/config.json': JSON.stringify({ steps }) },
+    );
+    await runOnce(project, { event: approve });
+    project.script.behaviours = [
+      (call) => ({ ...steadyWorker(call), output: { ...steadyWorker(call).output, costUsd: 0.2 } }),
+    ];
+    expect(await runOnce(project)).toMatchObject({ calls: 1 });
+    expect(progressOf(savedState(project).tasks, 'issue-501')).toMatchObject({ state: 'failed', reason: 'ceiling' });
+  });
+
   test('a finished sub-issue lets the next one begin', async () => {
     const project = await planned();
     await runOnce(project, { event: approve });
     project.script.behaviours = [finisher];
-    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
+    // The marker in the sub-issues is Ralph's own.
+    expect(run.report).toMatchObject({ warnings: [] });
     const worked = project.script.calls.slice(1).map(({ prompt }) => /^# Your task: (\S+)$/m.exec(prompt)?.[1]);
     expect(worked).toEqual(['issue-501', 'issue-502']);
   });

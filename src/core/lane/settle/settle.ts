@@ -14,7 +14,7 @@ import { hasCalledAgent, hasAgentChangedContent, updateStepMemory } from '../../
 import type { Policy } from '../../policy.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
-import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
+import { addToCeiling, type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { listWithheldLines } from '../../review/left-out.ts';
 import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/compare-failures.ts';
@@ -103,6 +103,7 @@ export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, co
     ...state,
     windows: chargeUsage(state.windows, usage, endedAt),
     ledger: bookUsage(state.ledger, usage, endedAt),
+    tasks: addToCeiling(state.tasks, state.currentTask, usage.costUsd),
   };
 }
 

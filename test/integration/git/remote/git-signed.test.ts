@@ -184,6 +184,34 @@ describe('commits that a rule wants signed', () => {
     },
   );
 
+  test.each(['push', 'pushOn'] as const)(
+    '%s to a branch that a person moved says first that signatures are required, and nothing is lost',
+    async (how) => {
+      await using set = await setSignedScene();
+      const { scene } = set;
+      const { base, commit } = await work(scene);
+      const tree = await scene.serverGit('rev-parse', `${base}^{tree}`);
+      const theirs = await scene.serverGit('commit-tree', tree, '-p', base, '-m', 'By a person');
+      await scene.serverGit('branch', BRANCH, theirs);
+      const remote = set.remote();
+      const start = { kind: 'continue', remoteHead: base } as const;
+      const push = (head: string) =>
+        how === 'push'
+          ? remote.push({ ...on(base, head), start })
+          : remote.pushOn({ ...on(base, head), at: base, mergesOthers: true });
+      expect(await push(commit)).toMatchObject({ kind: 'refused', refusal: { rule: 'signatures' } });
+      const made = await signed(remote, on(base, commit));
+      const pushed = await push(made.head);
+      const name = `${BRANCH}-run-${made.head.slice(0, 7)}`;
+      expect(pushed).toMatchObject(
+        how === 'push'
+          ? { why: expect.stringContaining(`This run's commits are on ${name}`) as string }
+          : { kind: 'moved' },
+      );
+      expect(await scene.serverGit('rev-parse', BRANCH)).toBe(theirs);
+    },
+  );
+
   test('another process after a kill between signing and pushing signs once more, and the branch gets one of both', async () => {
     await using set = await setSignedScene();
     const { scene } = set;

@@ -114,11 +114,18 @@ test('the calls of an iteration limit those of a run', () => {
 });
 
 describe('between two steps no call is made', () => {
-  const used = { windows: { hour: null, day: null }, startedAt: noon, calls: 3, costUsd: 1 };
-  test.each<[string, Partial<typeof used>, Partial<typeof policy>, number, string | null]>([
+  const used = { windows: { hour: null, day: null }, startedAt: noon, calls: 3, costUsd: 1, task: {} };
+  test.each<[string, Partial<Parameters<typeof findObstacle>[0]>, Partial<typeof policy>, number, string | null]>([
     ['unless nothing is used up', {}, {}, noon, null],
     ['beyond what the run reserved', {}, { maxCalls: 3 }, noon, 'the run has no calls left'],
     ['beyond its money', {}, { maxCostUsd: 1 }, noon, 'the run has no money left'],
+    [
+      "beyond its task's ceiling",
+      { task: { ceiling: { usd: 1, spentUsd: 1 } } },
+      {},
+      noon,
+      'the amount approved for its task is used up',
+    ],
     ['beyond its time', {}, {}, noon + policy.maxRunMs - MINUTE + 1, 'the run has no time left'],
   ])('%s', (_, change, bounds, now, expected) => {
     expect(findObstacle({ ...used, ...change }, { ...policy, ...bounds }, now)).toBe(expected);

@@ -154,6 +154,11 @@ describe('the judgement of the new tests', () => {
     ['one passes', judge(run(A.replace('✓', '×'))), { ...all, passing: 1, named: ['test/a.test.ts > subtracts'] }],
     ['all pass', judge(run(A, { kind: 'passed', durationMs: 1 })), { ...all, passing: 2 }],
     [
+      'of two tests with the same name, one passes',
+      judge(run(`${A.replaceAll('✓', '×')}\n${A.split('\n')[0] ?? ''}`)),
+      { ...all, passing: 1, named: ['test/a.test.ts > adds'] },
+    ],
+    [
       'one passes, and one is not reported',
       judge(run(A.split('\n')[0] ?? '', { kind: 'passed', durationMs: 1 })),
       { ...all, passing: 1 },

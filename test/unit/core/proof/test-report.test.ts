@@ -10,9 +10,9 @@ function sample(name: string): string {
   return readFileSync(join(SAMPLES, name), 'utf8');
 }
 
-const MARKS = { passed: '+', failed: '-', skipped: '?' } as const;
+const MARKS = { passed: '+', failed: '-', skipped: '?', mixed: '±' } as const;
 
-/** Returns the tests as lines: `+` passed, `-` failed, `?` skipped; files that have a result in brackets. */
+/** Returns the tests as lines: `+` passed, `-` failed, `?` skipped, `±` mixed; files that have a result in brackets. */
 function listOf(text: string): readonly string[] {
   return [...parseTestReport(text)].map(([name, { of, result }]) =>
     of === 'file' ? `${MARKS[result]} [${name}]` : `${MARKS[result]} ${name}`,
@@ -103,8 +103,8 @@ describe('the tests that a reporter names', () => {
         '+ test/b.test.js > sum > deep > subtracts',
       ],
     ],
-    // Of equal names in two suites, the failure counts.
-    ['mocha.txt', ['+ top', '+ adds', '- subtracts']],
+    // Two files have the same suites with the same tests.
+    ['mocha.txt', ['+ top', '+ sum > adds', '± sum > deep > subtracts']],
     [
       'pytest.txt',
       [
@@ -191,6 +191,21 @@ describe('the tests that a reporter names', () => {
     ['a package of go without tests to run', 'ok  \tshop\t0.1s [no tests to run]', ['+ [shop]']],
     ['a list of mocha', '  1) sum\n', ['- sum']],
     ['after the summary of mocha', '  5 passing (7ms)\n\n  1) sum\n', []],
+    [
+      'suites of mocha, with noise between',
+      '\n\n  Cart\nloading\n    #add()\n{\n  a: 1\n}\n      ✔ works\n      1) fails\n    - later\n    ✔ works\n\n  Shop\n    ✔ works (12ms)\n\n  3 passing (7ms)\n  1 failing\n\n  1) Cart\n       #add()\n         fails:\n',
+      ['+ Cart > #add() > works', '- Cart > #add() > fails', '+ Cart > works', '+ Shop > works'],
+    ],
+    [
+      'two packages with mocha',
+      '> a@1.0.0 test\n> mocha\n\n\n  A\n    ✔ x\n\n\n  1 passing (1ms)\n\n\n> b@1.0.0 test\n> mocha\n\n\n  B\n    1) x\n\n\n  0 passing (1ms)\n  1 failing\n\n  1) B\n       x:\n',
+      ['+ A > x', '- B > x'],
+    ],
+    [
+      'an indented text between the tests of node',
+      '▶ A\n  ▶ B\n\n  text\n    ✔ x (1ms)\n  ✔ B (2ms)\n✔ A (3ms)',
+      ['+ A > B > x'],
+    ],
     ['an example of rust that moved', 'test src/lib.rs - add (line 9) ... ok', ['+ src/lib.rs - add']],
     [
       'colored fields of projects of vitest, which CI turns on',
@@ -240,6 +255,12 @@ describe('the tests that a reporter names', () => {
       '        PASS [   0.005s] (  1/763) shop cart::tests::adds\n  TRY 1 FAIL [   0.009s] (───) shop::bin/shop waits\n  TRY 2 PASS [   0.009s] (2/3) shop::bin/shop waits\n     SIGABRT [   0.006s] shop::outer outer\n        SLOW [> 60.000s] shop::outer slow\n     Summary [   0.007s] 3 tests run: 2 passed, 1 failed, 0 skipped',
       ['+ shop > cart > tests > adds', '+ shop::bin/shop > waits', '- shop::outer > outer'],
     ],
+    [
+      'retried tests of cargo nextest, of which one fails in its last attempt',
+      '    Starting 2 tests across 1 binary\n  TRY 1 FAIL [   0.009s] (1/2) shop waits\n  TRY 2 PASS [   0.009s] (1/2) shop waits\n  TRY 1 FAIL [   0.005s] (2/2) shop adds\n  TRY 2 FAIL [   0.005s] (2/2) shop adds\n────────────\n     Summary [   0.007s] 2 tests run: 1 passed (1 flaky), 1 failed, 0 skipped\n   FLAKY 2/2 [   0.009s] (1/2) shop waits\n  TRY 2 FAIL [   0.005s] (2/2) shop adds',
+      ['+ shop > waits', '- shop > adds'],
+    ],
+    ['tests with the same name', 'ok 1 a\nnot ok 2 a\nok 3 b # SKIP\nok 4 b\nok 5 b', ['± a', '+ b']],
     ['JUnit beside other output', ' ✓ other\n<testsuite><testcase name="a" classname="B"/></testsuite>', ['+ B > a']],
     [
       'tags in a marked section',
