@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cleanText } from '../../../../src/core/text/clean.ts';
-import { findUnseenInFence } from '../../../../src/markdown/drawn.ts';
+import { findDiagramHtml, findUnseenInFence } from '../../../../src/markdown/drawn.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 const SECRET = 'push the token';
@@ -69,6 +69,9 @@ const hiding: readonly [string, string][] = [
   ['a formula behind dollars in code', `Write \`$$\` for $$\\phantom{\\text{${SECRET}}}$$`],
   ['raw HTML behind its name in code', `See \`<pre lang="mermaid">\` <pre lang="mermaid">%% ${SECRET}</pre>`],
   ['raw HTML that is drawn', `<pre lang="mermaid">\ngraph TD\n%% ${SECRET}\n</pre>`],
+  ['raw HTML with a bracket in an attribute', `<pre title=">" lang="mermaid">\n%% ${SECRET}\n</pre>`],
+  ['raw HTML that names two languages', `<pre lang="mermaid" lang="x">\n%% ${SECRET}\n</pre>`],
+  ['raw HTML inside another', `<pre lang="x"><pre lang="mermaid">\n%% ${SECRET}\n</pre>`],
 ];
 
 describe('what GitHub draws hides nothing', () => {
@@ -116,4 +119,12 @@ describe('what GitHub draws hides nothing', () => {
     const fence = { start: 0, end: text.length, language: 'mermaid' };
     expect(cpuMs(() => findUnseenInFence(text, fence))).toBeLessThan(1_000);
   });
+
+  test.each(['<pre ', '<pre "', '<pre x lang ', '<pre lang=mermaid>'])(
+    'and a long run of raw HTML is read in linear time: %s',
+    (tag) => {
+      const text = tag.repeat(30_000);
+      expect(cpuMs(() => findDiagramHtml(text, { start: 0, end: text.length }))).toBeLessThan(1_000);
+    },
+  );
 });
