@@ -87,8 +87,8 @@ function transcriptOf(message: string, complaint: string | null, now: number): T
 }
 
 /**
- * Returns the provider's failure that ended the program, or null. It is the whole output of a program that succeeded, or
- * the last error of one that failed. A refused login or missing credit counts only if the program printed no answer,
+ * Returns the provider's failure that ended the program, or null. It is the whole output of a program that succeeded,
+ * or the last error of one that failed. A refused login or missing credit counts only if the program printed no answer,
  * because the last error may come from a test of the project.
  */
 function findProviderFailure(

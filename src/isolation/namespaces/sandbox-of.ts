@@ -217,8 +217,8 @@ async function signal(root: RootAccess, uid: number, name: 'TERM' | 'KILL'): Pro
 }
 
 /**
- * Lets the sandbox's user reach its folder and programs, and closes the folder of the checkout, the job's temporary folder and the
- * runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
+ * Lets the sandbox's user reach its folder and programs, and closes the folder of the checkout, the job's temporary
+ * folder and the runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
  */
 export async function makeReachable(foundation: SandboxFoundation, options: AgentSandboxOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
