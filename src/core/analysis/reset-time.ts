@@ -70,8 +70,13 @@ const CLOCK = String.raw`(?:(?:12 )?(?<word>noon|midnight)\b|(?<hour>\d{1,2})(?:
 /** Matches `10/9/2026` and `10/9`, the American form of a date. */
 const SLASHED = /(?<![\d/])(0?[1-9]|1[0-2])\/(0?[1-9]|[12]\d|3[01])(?:\/(\d{4}))?(?![\d/])/g;
 
+const OF_A_MONTH = String.raw` of (?:the|each|every|this|next|your)(?: \w+)? month\b`;
+
+/** Matches `1st`, `1st of next month`, `end of the month`. */
+const DAY_OF_MONTH = String.raw`(?:the )?(?:(?<dayOfMonth>[12]\d|3[01]|[1-9])(?:st|nd|rd|th)(?:${OF_A_MONTH}|(?= at |,? \d|[^\w ]|$))|(?<monthStart>(?:first(?: day)?|beginning|start|end)${OF_A_MONTH}))`;
+
 /** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `Mondays`, `tomorrow morning`. */
-const DATE = String.raw`(?:(?<daysOn>tomorrow)(?: morning| afternoon| evening)?|(?:(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:days?)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?)`;
+const DATE = String.raw`(?:${DAY_OF_MONTH}|(?<daysOn>tomorrow)(?: morning| afternoon| evening)?|(?:(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:days?)?)\b,? ?)?(?:(?<month>(?!the )[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?)`;
 
 const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|,?(?: in)?\s?(?<shortZone>(?:Africa|America|Asia|Atlantic|Australia|Etc|Europe|Indian|Pacific)/[\w/+-]{1,40}|(?:UTC|GMT)\s?[+-]\d{1,2}(?::?\d{2})?(?!\d)|[+-]\d{2}:?\d{2}|UTC|GMT|Z|[ECMP][SD]?T|CES?T|BST|IST|JST|AE[SD]?T|SGT|KST|(?:Pacific|Eastern|Central|Mountain)(?: (?:Standard |Daylight )?Time)?)\b)?`;
 
@@ -85,9 +90,6 @@ const THEN_DATE = new RegExp(
   String.raw`^,?(?: on)? (?=${MONTH}\b|\d{1,2}(?:st|nd|rd|th)? ${MONTH}\b|(?:this |next )?(?:${WEEKDAYS.join('|')})|tomorrow)${DATE}`,
   'i',
 );
-
-/** Matches `1st`, `1st of next month`, `end of the month`. */
-const DAY_OF_MONTH = String.raw`(?:the )?(?:(?<dayOfMonth>\d{1,2})(?:st|nd|rd|th)|(?<monthStart>(?:first(?: day)?|beginning|start|end) of (?:the|each|every|this|next|your)(?: \w+)? month))\b`;
 
 /** Matches a day or weekday without a time, which begins at its midnight. */
 const RESET_DAY = new RegExp(

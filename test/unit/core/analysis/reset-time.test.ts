@@ -120,6 +120,8 @@ describe('a date', () => {
     ['the first in words', 'resets on the first day of next month', '2026-12-01T00:00:00.000Z'],
     ['the end of a month', 'Credits reset at the end of the month.', '2026-12-01T00:00:00.000Z'],
     ['a day of this month', 'Your plan renews on the 28th', '2026-11-28T00:00:00.000Z'],
+    ['a day of any month, with a time', 'resets on the 1st at 9am (UTC)', '2026-12-01T09:00:00.000Z'],
+    ['of next month, with a time', 'resets on the 1st of next month at 00:00 UTC', '2026-12-01T00:00:00.000Z'],
   ])('%s: %s', (_rule, text, instant) => {
     expect(at(text, NOON)).toBe(instant);
   });
@@ -195,6 +197,8 @@ test.each([
   'resets soon',
   'To continue, upgrade from 10 requests a day',
   'resets on 13/13/2026',
+  'try again after the 2nd step',
+  'resets on the 99th',
   'retried 5 times (total retry wait time: 59.35 seconds) Last error: 429',
   'raise it at claude.ai/settings/usage',
   'I resized 12 images in 5 hours',
