@@ -56,15 +56,25 @@ function openPlainReader({ hear, now }: CallListener): CallReader {
     pushError: (chunk) => {
       complaint.push(Buffer.from(chunk));
     },
-    end: ({ succeeded }) => transcriptOf(message.text().trim(), succeeded ? null : complaint.text(), readClock(now)),
+    end: ({ succeeded, hasExited }) => {
+      const said = { message: message.text().trim(), complaint: succeeded ? null : complaint.text() };
+      // The last words of a program that was ended from outside do not say why it ended.
+      return transcriptOf(said, succeeded || hasExited ? findProviderFailure(said, readClock(now)) : null);
+    },
     conversation: null,
   };
 }
 
-/** Returns the transcript. `complaint` is its output on stderr, or null if it succeeded. */
-function transcriptOf(message: string, complaint: string | null, now: number): Transcript {
+/** The output of a program: its answer, and its output on stderr, which is null if it succeeded. */
+interface PlainOutput {
+  readonly message: string;
+  readonly complaint: string | null;
+}
+
+type ProviderFailure = Pick<Transcript, 'agentError' | 'usageLimit'>;
+
+function transcriptOf({ message, complaint }: PlainOutput, known: ProviderFailure | null): Transcript {
   const words = toOneLine(complaint ?? '', 500);
-  const known = findProviderFailure(message, complaint, now);
   return {
     format: 'text',
     finalMessage: message,
@@ -91,17 +101,15 @@ function transcriptOf(message: string, complaint: string | null, now: number): T
  * or the last error of one that failed. A refused login or missing credit counts only if the program printed no answer,
  * because the last error may come from a test of the project.
  */
-function findProviderFailure(
-  message: string,
-  complaint: string | null,
-  now: number,
-): Pick<Transcript, 'agentError' | 'usageLimit'> | null {
+function findProviderFailure({ message, complaint }: PlainOutput, now: number): ProviderFailure | null {
   const text =
     complaint === null ? findFailureInAnswer(message) : (findLastFailure(complaint) ?? findLastFailure(message));
   if (text === null) return null;
   const failure = { text, status: null, at: null };
   const agentError = classifyFailure(failure, { reported: [] });
-  const isSilent = message === '' || findLastFailure(message)?.length === message.length;
+  const errors = complaint?.trim() ?? '';
+  // Without an answer, the message is the output on stderr.
+  const isSilent = (errors !== '' && message.endsWith(errors)) || findLastFailure(message)?.length === message.length;
   const known = isSilent ? ['rate-limit', 'server', 'auth', 'billing'] : ['rate-limit', 'server'];
   return known.includes(agentError.kind)
     ? { agentError, usageLimit: usageLimitOf(failure, agentError.kind, findResetTime(failure, now)) }

@@ -72,6 +72,7 @@ test.each<readonly [script: string, kind: string, usageLimit: object | null]>([
   ],
   [`echo '(node:12) Warning: old' >&2; echo 'Credit balance is too low'; exit 1`, 'billing', null],
   [`echo 'Error: Authentication required. Please run "agent login" first.' >&2; exit 1`, 'auth', null],
+  [`printf 'An agent v1\\nmodel: x\\nworkdir: /y\\nERROR: Incorrect API key provided\\n' >&2; exit 1`, 'auth', null],
   // The last error may come from a test of the project, so an answer before it counts.
   [`printf '1 test failed\\na.test.ts\\nsee below\\n'; echo 'Error: Invalid API key' >&2; exit 1`, 'other', null],
   [`printf 'The quota exceeded error is shown.\\nNow tests.\\n1 failed.\\n'; exit 1`, 'other', null],
@@ -85,6 +86,13 @@ test.each<readonly [script: string, kind: string, usageLimit: object | null]>([
   await using scene = await createScene(script);
   const { analysis } = await scene.agent.call(callOf({ prompt: 'hello' }));
   expect(analysis).toMatchObject({ agentError: { kind }, usageLimit });
+});
+
+test('its last words do not say why it ended if it was ended', async () => {
+  await using scene = await createScene(`echo 'Error: 429 Too Many Requests, trying again' >&2; exec sleep 30`);
+  const { end, analysis } = await scene.agent.call(callOf({ prompt: 'hello', timeoutMs: 1_500 }));
+  expect(end).toMatchObject({ kind: 'timeout' });
+  expect(analysis).toMatchObject({ agentError: { kind: 'other' }, usageLimit: null });
 });
 
 test('it is named by its file, and not run for that', async () => {
