@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { faultRows } from '../test/loop/stage/faults/fault-rows.ts';
-import { playFault } from '../test/loop/stage/faults/play-fault.ts';
+import { isAllMoneyBooked, playFault } from '../test/loop/stage/faults/play-fault.ts';
 
 const HELP = `Usage: npm run faults [-- --every]
 
@@ -21,7 +21,11 @@ process.stdout.write('| | what goes wrong | this run | the next run |\n|---|---|
 for (const row of faultRows) {
   const played = await playFault(row);
   const isExpected =
-    played.thisRun === row.thisRun && played.nextRun === row.nextRun && row.reported.test(played.reported);
+    played.thisRun === row.thisRun &&
+    played.nextRun === row.nextRun &&
+    row.reported.test(played.reported) &&
+    played.isReached &&
+    isAllMoneyBooked(row, played.cost);
   if (!isExpected) differing += 1;
   process.stdout.write(
     `| ${isExpected ? '✓' : '✗'} | ${cell(`${row.title} ${row.happened}`)} | ${cell(played.thisRun)} | ${cell(played.nextRun)} |\n`,

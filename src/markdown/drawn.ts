@@ -218,12 +218,25 @@ function hidesInFormula(formula: string): boolean {
  * Returns raw `<pre lang="mermaid">` and similar elements, which GitHub draws like fenced blocks; code must be masked.
  */
 export function findDiagramHtml(text: string, { start, end }: Span): readonly Span[] {
-  return [
-    ...text
-      .slice(start, end)
-      .matchAll(/<pre\b[^>]*\blang\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']*))[^]*?(?:<\/pre\s*>|$)/gi),
-  ].flatMap(({ 0: found, 1: one, 2: other, 3: bare = '', index }) => {
-    const language = (one ?? other ?? bare).replaceAll(/&[#\w]{1,32};/g, decodeReference).trim();
-    return DRAWN.has(language.toLowerCase()) ? [{ start: start + index, end: start + index + found.length }] : [];
-  });
+  const html = text.slice(start, end);
+  const spans: Span[] = [];
+  for (const { 0: tag, index } of html.matchAll(/<pre\b(?:"[^"]*"|'[^']*'|[^>"']+)*/gi)) {
+    const at = start + index;
+    if (at < (spans.at(-1)?.end ?? 0) || !namesDiagram(tag)) continue;
+    const close = /<\/pre\s*>|$/i.exec(html.slice(index + tag.length));
+    spans.push({ start: at, end: at + tag.length + (close === null ? 0 : close.index + close[0].length) });
+  }
+  return spans;
+}
+
+/** Returns true if any attribute of a tag may name a language that GitHub draws. */
+function namesDiagram(tag: string): boolean {
+  return [...tag.matchAll(/\blang\s*=\s*(?:"([^"]*)|'([^']*)|([^\s>"']*))/gi)].some(([, one, other, bare = '']) =>
+    DRAWN.has(
+      (one ?? other ?? bare)
+        .replaceAll(/&[#\w]{1,32};/g, decodeReference)
+        .trim()
+        .toLowerCase(),
+    ),
+  );
 }

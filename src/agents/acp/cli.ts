@@ -54,8 +54,8 @@ export function createAcpBase(
   name: AgentName,
   { commandOf = () => null, reported = [], parseText = () => null }: Partial<AgentSpecifics> = {},
 ): AcpBase {
-  // Cost by session, to subtract from totals. It starts empty in each run, so the first total of a resumed session
-  // includes the cost of earlier runs again.
+  // Cost by session, to subtract from totals. The totals of earlier runs are not needed: a session that a later run can
+  // continue belongs to an agent that reports no total, or whose answers are added up.
   const costs = new Map<string, number>();
   const questionTool = AGENTS[name].tools.question;
   const dialect = {

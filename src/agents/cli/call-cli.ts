@@ -140,7 +140,7 @@ export async function callCli(
       `${cli.title} gave its result and did not exit for ${String(Math.round(lingerMs / 1000))} s, so its process was ended.`,
     );
   const succeeded = hasLingered || (end.kind === 'exited' && end.code === 0);
-  const read = await reader.end({ succeeded });
+  const read = await reader.end({ succeeded, hasExited: end.kind === 'exited' });
   const ended = succeeded || stalled !== null ? read : withoutResult(read, { end, wrote: chunks > 0, complaint });
   for (const name of failedServers)
     options.log.warning(toLogLine(`The agent has no tools of the MCP server ${name}.`, 300));

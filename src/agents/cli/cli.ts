@@ -137,8 +137,8 @@ export interface CallReader {
   push(chunk: Uint8Array): void;
   /** Reads a piece of output on stderr. */
   pushError(chunk: Uint8Array): void;
-  /** Ends the output. `succeeded` means exit code 0. */
-  end(exit: { readonly succeeded: boolean }): Transcript | Promise<Transcript>;
+  /** Ends the output. `succeeded` means exit code 0; `hasExited` is false if the process was ended from outside. */
+  end(exit: { readonly succeeded: boolean; readonly hasExited: boolean }): Transcript | Promise<Transcript>;
   /** Messages to a CLI while it runs; null if it gets only the prompt. */
   readonly conversation: CallConversation | null;
 }

@@ -3,13 +3,21 @@ import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
 import { createOutputTail } from '../../processes/output-tail.ts';
+import { readClock } from '../reading/capped-bytes.ts';
+import {
+  classifyFailure,
+  findFailureInAnswer,
+  findLastFailure,
+  findResetTime,
+  usageLimitOf,
+} from '../reading/failure.ts';
 import { commandAgent } from './agent.ts';
 
 /** Maximum number of bytes of output that are kept, from its end, where the status block is. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const MAX_COMPLAINT_BYTES = 4 * 1024;
 
-/** The CLI of any program: it reads the prompt on stdin and prints its answer. Only its exit code says how it ended. */
+/** The CLI of any program: it reads the prompt on stdin and prints its answer. */
 export const commandCli: AgentCli = {
   ...commandAgent,
   usesConfigFolder: false,
@@ -38,7 +46,7 @@ export const commandCli: AgentCli = {
   judgeStall: ({ text }) => ({ agentError: { kind: 'server', text }, usageLimit: null }),
 };
 
-function openPlainReader({ hear }: CallListener): CallReader {
+function openPlainReader({ hear, now }: CallListener): CallReader {
   const [message, complaint] = [createOutputTail(MAX_MESSAGE_BYTES), createOutputTail(MAX_COMPLAINT_BYTES)];
   return {
     push: (chunk) => {
@@ -48,25 +56,37 @@ function openPlainReader({ hear }: CallListener): CallReader {
     pushError: (chunk) => {
       complaint.push(Buffer.from(chunk));
     },
-    end: ({ succeeded }) => transcriptOf(message.text().trim(), succeeded ? null : complaint.text()),
+    end: ({ succeeded, hasExited }) => {
+      const said = { message: message.text().trim(), complaint: succeeded ? null : complaint.text() };
+      // The last words of a program that was ended from outside do not say why it ended.
+      return transcriptOf(said, succeeded || hasExited ? findProviderFailure(said, readClock(now)) : null);
+    },
     conversation: null,
   };
 }
 
-/** Returns the transcript. `complaint` is its output on stderr, or null if it succeeded. */
-function transcriptOf(message: string, complaint: string | null): Transcript {
+/** The output of a program: its answer, and its output on stderr, which is null if it succeeded. */
+interface PlainOutput {
+  readonly message: string;
+  readonly complaint: string | null;
+}
+
+type ProviderFailure = Pick<Transcript, 'agentError' | 'usageLimit'>;
+
+function transcriptOf({ message, complaint }: PlainOutput, known: ProviderFailure | null): Transcript {
   const words = toOneLine(complaint ?? '', 500);
   return {
     format: 'text',
     finalMessage: message,
     finished: message !== '',
     agentError:
-      complaint !== null
+      known?.agentError ??
+      (complaint !== null
         ? { kind: 'other', text: `The command failed${words === '' ? '.' : `: ${words}`}` }
         : message === ''
           ? { kind: 'other', text: 'The command ended without any output.' }
-          : null,
-    usageLimit: null,
+          : null),
+    usageLimit: known?.usageLimit ?? null,
     denials: [],
     askedPerson: false,
     sessionId: null,
@@ -74,6 +94,26 @@ function transcriptOf(message: string, complaint: string | null): Transcript {
     tokens: null,
     costUsd: null,
   };
+}
+
+/**
+ * Returns the provider's failure that ended the program, or null. It is the whole output of a program that succeeded,
+ * or the last error of one that failed. A refused login or missing credit counts only if the program printed no answer,
+ * because the last error may come from a test of the project.
+ */
+function findProviderFailure({ message, complaint }: PlainOutput, now: number): ProviderFailure | null {
+  const text =
+    complaint === null ? findFailureInAnswer(message) : (findLastFailure(complaint) ?? findLastFailure(message));
+  if (text === null) return null;
+  const failure = { text, status: null, at: null };
+  const agentError = classifyFailure(failure, { reported: [] });
+  const errors = complaint?.trim() ?? '';
+  // Without an answer, the message is the output on stderr.
+  const isSilent = (errors !== '' && message.endsWith(errors)) || findLastFailure(message)?.length === message.length;
+  const known = isSilent ? ['rate-limit', 'server', 'auth', 'billing'] : ['rate-limit', 'server'];
+  return known.includes(agentError.kind)
+    ? { agentError, usageLimit: usageLimitOf(failure, agentError.kind, findResetTime(failure, now)) }
+    : null;
 }
 
 /**

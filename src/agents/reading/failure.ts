@@ -10,11 +10,11 @@ const LIMIT = new RegExp(
   [
     String.raw`\b(?:hit|reached|exceeded|exhausted|used up) (?:a|its|your|the|this) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
     String.raw`\bquota[ _](?:exceeded|reached)\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno (?:quota|remaining (?:\w+ ){0,2}(?:requests|credits))\b`,
-    String.raw`\bexhausted your capacity\b|\bused (?:up |all )(?:of )?your (?:[\w.'’-]+ ){0,4}(?:usage|credits|requests|quota|allowance)\b`,
+    String.raw`\bexhausted your capacity\b|\bused (?:up |all )(?:of )?(?:your|today['’]s) (?:[\w.'’-]+ ){0,4}(?:usage|credits|requests|quota|allowance)\b`,
     String.raw`\b(?:budget|free tier) (?:[\w.'’-]+ ){0,4}has been (?:reached|exceeded|exhausted)\b|\bExceededBudget\b|\bFreeTierOnly\b`,
     String.raw`\busage (?:is|has been|was) exhausted\b|\bspend(?:ing)? (?:cap|limit) (?:has been |was |is )?(?:reached|exceeded)\b`,
     String.raw`\busage_limit_(?:reached|exceeded)\b|\b(?:usage limit|(?:free|plan|api|token|model) usage) (?:has been |was )?(?:reached|exceeded)\b`,
-    String.raw`\b(?:daily|weekly|monthly|five-hour|5-hour|session|key) (?:[\w-]+ ){0,2}limit (?:has been |was )?(?:reached|exceeded)\b`,
+    String.raw`\b(?:daily|weekly|monthly|five-hour|5-hour|session|key|quota) (?:[\w-]+ ){0,2}limit (?:has been |was |is )?(?:reached|exceeded|exhausted)\b`,
   ].join('|'),
   'i',
 );
@@ -42,11 +42,11 @@ const BEYOND_CAPACITY: readonly ErrorForm[] = [
 const SHARED: readonly ErrorForm[] = [
   [
     'rate-limit',
-    /\brate.?limit(?:s|ed)?\b|\btoo many (?:requests\b|tokens(?: per \w+)?, please wait\b)|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
+    /\brate.?limit(?:s|ed|_?error)?\b|\btoo many (?:requests\b|tokens(?: per \w+)?, please wait\b)|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
   ],
   [
     'auth',
-    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\bapi key (?:is |has been |was )?(?:not valid|expired|disabled|revoked|deleted)\b|\bAPI_KEY_INVALID\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b|\bnot authorized to use\b|\bdenied by policy\b/i,
+    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) (?:x-)?api[ -]key\b|\bauthentication_error\b|\bnot logged in\b|(?<!proxy )\bauthentication required\b|\bapi key (?:is |has been |was )?(?:invalid|not valid|expired|disabled|revoked|deleted)\b|\bAPI_KEY_INVALID\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b|\bnot authorized to use\b|\bdenied by policy\b/i,
   ],
   [
     'billing',
@@ -121,6 +121,23 @@ export function findFailureInAnswer(answer: string): string | null {
     : null;
 }
 
+/** Matches the line with which a program reports why it ends. */
+const ERROR_LINE = /^\W{0,4}(?:[\w.]{0,80}(?:Error|Exception)|error|fatal)\b[^:\n]{0,40}: \S/i;
+
+/** Maximum number of last lines in which a program reports why it ended. */
+const MAX_LAST_LINES = 12;
+
+/**
+ * Returns the failure that a failed program printed last, from its error line to the end. An output of one or two lines
+ * is a failure as a whole. Returns null for any other output.
+ */
+export function findLastFailure(output: string): string | null {
+  const lines = visibleLines(output).slice(-MAX_LAST_LINES);
+  const at = lines.findLastIndex((line) => ERROR_LINE.test(line) || findFailureInAnswer(line) !== null);
+  const text = lines.slice(Math.max(at, 0)).join('\n');
+  return text === '' || (at === -1 && lines.length > 2) || isAboutErrors(text) ? null : text;
+}
+
 /** Forms of an agent's prose about errors that it works on: `API Error: 500 responses are retried now.` */
 const ABOUT_ERRORS: readonly RegExp[] = [
   new RegExp(
@@ -145,13 +162,15 @@ export function findErrorInText(
   text: string,
   { printed, noise }: Pick<Dialect, 'printed' | 'noise'>,
 ): AgentError | null {
-  const lines = text
-    .replace(COLOURS, '')
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !OF_NODE.test(line) && noise?.test(line) !== true);
+  const lines = visibleLines(text).filter((line) => noise?.test(line) !== true);
   const kind = kindIn(printed, lines[0] ?? '');
   return kind && { kind, text: capText(lines.join('\n'), MAX_TEXT_CHARS) };
+}
+
+/** Returns the lines of an output without blanks, colours and warnings of Node.js. */
+function visibleLines(text: string): readonly string[] {
+  const lines = text.replace(COLOURS, '').split('\n');
+  return lines.map((line) => line.trim()).filter((line) => line !== '' && !OF_NODE.test(line));
 }
 
 /** Returns the kind of error by a text that all providers use, or null. */

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
 /** Matches words that announce a time from which calls are possible again. */
-const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry(?:ing)?|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|resumes?|continues?|again|unlocks?|unlocked|cool-?down|back)\b`;
+const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry(?:ing)?|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|resumes?|continues?|again|unlocks?|unlocked|cool-?down|back|restored|replenish(?:es|ed)?|cycle ends|(?:limited|blocked|suspended|unavailable) until)\b`;
 
 const SECOND_MS = 1_000;
 
@@ -32,12 +32,18 @@ const ONE_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})(?![a-
 
 const GLUED_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})`, 'gi');
 
-/** The numbers from two to twelve. */
-const NUMBER_WORDS = ['two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+/** Numbers in words; `a few` is an estimate. */
+const NUMBER_WORDS: ReadonlyMap<string, number> = new Map([
+  ['a few', 5],
+  ...['a', 'an', 'one', 'the next'].map((word) => [word, 1] as const),
+  ...['two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'].map(
+    (word, index) => [word, index + 2] as const,
+  ),
+]);
 
-/** Matches a number of units in words such as `an hour` or `three days`. */
+/** Matches a number of units in words such as `about an hour` or `three days`. */
 const ONE = new RegExp(
-  String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:(an?|one)|(${NUMBER_WORDS.join('|')})) (minute|hour|day|week|month)s?\b`,
+  String.raw`${ANNOUNCES}(?:[^\n\d]{0,40}?\b(?:in|after|for|within))?(?: about| roughly| approximately| less than)? (${[...NUMBER_WORDS.keys()].join('|')}) (minute|hour|day|week|month)s?\b`,
   'i',
 );
 
@@ -59,15 +65,23 @@ const MAX_YEARS = 8;
 const YEAR_10000 = 253_402_300_800_000;
 
 /** Matches `5pm`, `5:30 pm`, `17:30`, `noon`, `midnight`. */
-const CLOCK = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?(?<half>[ap]\.?m\b\.?)?(?![\w:])|(?<word>noon|midnight)\b)`;
+const CLOCK = String.raw`(?:(?:12 )?(?<word>noon|midnight)\b|(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?(?<half>[ap]\.?m\b\.?)?(?![\w:]))`;
 
-/** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `today`, `tomorrow`. */
-const DATE = String.raw`(?:(?<daysOn>today|tonight|tomorrow)|(?:(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?)`;
+/** Matches `10/9/2026` and `10/9`, the American form of a date. */
+const SLASHED = /(?<![\d/])(0?[1-9]|1[0-2])\/(0?[1-9]|[12]\d|3[01])(?:\/(\d{4}))?(?![\d/])/g;
 
-const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s?(?<shortZone>(?:UTC|GMT)\s?[+-]\d{1,2}(?::?\d{2})?(?!\d)|[+-]\d{2}:?\d{2}|UTC|GMT|Z|[ECMP][SD]?T|CES?T|BST|IST|JST|AE[SD]?T|SGT|KST|(?:Pacific|Eastern|Central|Mountain)(?: (?:Standard |Daylight )?Time)?)\b)?`;
+const OF_A_MONTH = String.raw` of (?:the|each|every|this|next|your)(?: \w+)? month\b`;
+
+/** Matches `1st`, `1st of next month`, `end of the month`. */
+const DAY_OF_MONTH = String.raw`(?:the )?(?:(?<dayOfMonth>[12]\d|3[01]|[1-9])(?:st|nd|rd|th)(?:${OF_A_MONTH}|(?= at |,? \d|[^\w ]|$))|(?<monthStart>(?:first(?: day)?|beginning|start|end)${OF_A_MONTH}))`;
+
+/** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `Mondays`, `tomorrow morning`. */
+const DATE = String.raw`(?:${DAY_OF_MONTH}|(?<daysOn>tomorrow)(?: morning| afternoon| evening)?|(?:(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:days?)?)\b,? ?)?(?:(?<month>(?!the )[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?)`;
+
+const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|,?(?: in)?\s?(?<shortZone>(?:Africa|America|Asia|Atlantic|Australia|Etc|Europe|Indian|Pacific)/[\w/+-]{1,40}|(?:UTC|GMT)\s?[+-]\d{1,2}(?::?\d{2})?(?!\d)|[+-]\d{2}:?\d{2}|UTC|GMT|Z|[ECMP][SD]?T|CES?T|BST|IST|JST|AE[SD]?T|SGT|KST|(?:Pacific|Eastern|Central|Mountain)(?: (?:Standard |Daylight )?Time)?)\b)?`;
 
 const RESET = new RegExp(
-  String.raw`${ANNOUNCES}(?:[ -](?:at|on|by|until|after|daily|every(?: day)?|time(?: is)?:?))*["']?:? ?["']?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
+  String.raw`${ANNOUNCES}(?:[ -](?:at|on|by|until|after|today|tonight|automatically|daily|weekly|every(?: (?:day|week))?|time(?: is)?:?))*["']?:? ?["']?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
   'i',
 );
 
@@ -79,7 +93,7 @@ const THEN_DATE = new RegExp(
 
 /** Matches a day or weekday without a time, which begins at its midnight. */
 const RESET_DAY = new RegExp(
-  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after))*:? (?:(?<month>${MONTH})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?:the )?(?<firstDay>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?<thenMonth>${MONTH})\b\.?(?:,? (?<thenYear>\d{4})\b)?|(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|(?<daysOn>tomorrow)\b)${ZONE}`,
+  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after|automatically|weekly|monthly|every))*:? (?:(?<month>${MONTH})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?:the )?(?<firstDay>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?<thenMonth>${MONTH})\b\.?(?:,? (?<thenYear>\d{4})\b)?|(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues|wednes|thurs|fri|satur)days?)\b|(?<daysOn>tomorrow|tonight)\b|${DAY_OF_MONTH})${ZONE}`,
   'i',
 );
 
@@ -90,7 +104,8 @@ const RESET_ISO = new RegExp(
 );
 
 /** Matches a provider's field in seconds, or in ms if the number is too large for seconds. */
-const RESET_EPOCH = /["']?\b(?:next_)?resets?(?:[_ ]?at|_?time(?:stamp)?)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
+const RESET_EPOCH =
+  /(?:["']?\b(?:next_)?resets?(?:[_ ]?at|_?time(?:stamp)?)?["']?\s{0,4}[:=]?\s{0,4}["']?|\blimit reached\|)(\d{10,13})\b/i;
 
 /** The time zones that providers name with a word. */
 const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
@@ -116,7 +131,12 @@ const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
  * ago is returned as well. Returns null if no known form is found.
  */
 export function parseResetTime(text: string, now: number): string | null {
-  const instant = absoluteReset(text) ?? relativeFrom(text, now) ?? clockReset(text, now);
+  const spelled = text.replaceAll(
+    SLASHED,
+    (_, month: string, day: string, year: string | undefined) =>
+      `${MONTHS[Number(month) - 1] ?? ''} ${day}${year === undefined ? '' : `, ${year}`}`,
+  );
+  const instant = absoluteReset(text) ?? relativeFrom(text, now) ?? clockReset(spelled, now);
   return instant === null ? null : isoOf(instant);
 }
 
@@ -166,8 +186,9 @@ interface Reset {
   readonly day: { readonly month: number; readonly day: number } | null;
   /** 0 = Sunday; null if no weekday is named. */
   readonly weekday: number | null;
-  /** Number of days from today, if the text states one. */
-  readonly daysOn: number | null;
+  /** A day of any month; null if none is named. */
+  readonly dayOfMonth: number | null;
+  readonly isTomorrow: boolean;
   readonly hour: number;
   readonly minute: number;
   readonly zone: string;
@@ -191,7 +212,8 @@ function parseReset(text: string): Reset | null {
     year: year === undefined ? null : Number(year),
     day: month === null ? null : { month, day: Number(groups['day'] ?? groups['firstDay']) },
     weekday: weekday === undefined || month !== null ? null : WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()),
-    daysOn: groups['daysOn'] === undefined ? null : groups['daysOn'].toLowerCase() === 'tomorrow' ? 1 : 0,
+    dayOfMonth: groups['monthStart'] === undefined ? Number(groups['dayOfMonth'] ?? 0) || null : 1,
+    isTomorrow: groups['daysOn'] !== undefined,
     hour,
     minute,
     zone: groups['zone'] ?? groups['shortZone'] ?? 'UTC',
@@ -218,9 +240,10 @@ function hourOf(hour: number, half: string | undefined): number | null {
 }
 
 /** Returns the days that the text may refer to. */
-function daysOf({ year, day, weekday, daysOn }: Reset, today: WallDay): readonly WallDay[] {
+function daysOf({ year, day, weekday, dayOfMonth, isTomorrow }: Reset, today: WallDay): readonly WallDay[] {
   if (day !== null) return yearsFrom(year ?? today.year - 1, day, year === null ? MAX_YEARS + 2 : 1);
-  const offsets = daysOn === null ? Array.from({ length: weekday === null ? 4 : 10 }, (_, at) => at - 1) : [daysOn];
+  if (dayOfMonth !== null) return [0, 1].map((more) => ({ ...today, month: today.month + more, day: dayOfMonth }));
+  const offsets = isTomorrow ? [1] : Array.from({ length: weekday === null ? 4 : 10 }, (_, at) => at - 1);
   return offsets
     .map((offset) => ({ ...today, day: today.day + offset }))
     .filter((date) => weekday === null || new Date(Date.UTC(date.year, date.month, date.day)).getUTCDay() === weekday);
@@ -314,9 +337,9 @@ function relativeReset(text: string): number | null {
   }
   const spans = SPAN.exec(text)?.[1];
   if (spans !== undefined) return limitWait(sumSpans(spans));
-  const [, one, several, unit] = ONE.exec(text) ?? [];
-  if (unit === undefined) return null;
-  return unitMs(unit) * (one === undefined ? NUMBER_WORDS.indexOf(several?.toLowerCase() ?? '') + 2 : 1);
+  const [, number = '', unit = ''] = ONE.exec(text) ?? [];
+  const count = NUMBER_WORDS.get(number.toLowerCase());
+  return count === undefined ? null : count * unitMs(unit);
 }
 
 function sumSpans(spans: string): number {

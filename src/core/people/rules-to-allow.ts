@@ -66,6 +66,9 @@ export function isQuestionDenial({ tool }: Pick<Denial, 'tool'>): boolean {
 /** Matches an innermost substitution, whose commands run as well, and text in single quotes, which has none. */
 const SUBSTITUTION = /'[^']*'|\$\(\([^()]*\)\)|(?:\$|[<>])\(([^()]*)\)|(?<!\\)`([^`]*)`/g;
 
+/** Matches quoted text, which has no comment, and a comment. */
+const COMMENT = /'[^']*'|"(?:\\.|[^"\\])*"|(?<=^|[\s;|&(])#[^\n]*/g;
+
 /** Maximum depth of substitutions. */
 const MAX_DEPTH = 4;
 
@@ -78,7 +81,11 @@ const SUBSTITUTED = '$_';
  */
 function splitCommand(command: string): readonly string[] {
   const inner: string[] = [];
-  let text = command.slice(0, 2_000).replaceAll(HERE_DOCUMENT, '$1');
+  let text = command
+    .slice(0, 2_000)
+    .replaceAll(/\\\n\s*/g, ' ')
+    .replaceAll(HERE_DOCUMENT, '$1')
+    .replaceAll(COMMENT, (found) => (found.startsWith('#') ? '' : found));
   for (let depth = 0; depth < MAX_DEPTH; depth += 1)
     text = text.replaceAll(SUBSTITUTION, (whole, ofDollar?: string, ofTick?: string) => {
       if (whole.startsWith("'")) return whole;

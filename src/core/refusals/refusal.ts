@@ -202,9 +202,18 @@ const LARGE_FILE_WARNING = /^warning: (?:See https?:|GH001|File .* recommended m
 const LIST_BEGIN = /^\s*Found \d+ violations?\b/;
 const LIST_END = /^(?:- |To | ! |!|error:)/;
 
+/** Maximum length of a server's line that is read: a path has at most 4,096 bytes. */
+const MAX_LINE_CHARS = 5_000;
+
 /** Returns the lines without git's `remote:` prefix. */
 function splitServerLines(text: string): readonly string[] {
-  return text.split(/\r\n?|\n/).map((line) => line.replace(/^remote: ?/, '').trimEnd());
+  const lines = text.split(/\r\n?|\n/);
+  return lines.map((line) =>
+    line
+      .slice(0, MAX_LINE_CHARS)
+      .replace(/^remote: ?/, '')
+      .trimEnd(),
+  );
 }
 
 /** Matches lines without information, and offers to bypass a protection, which nobody should be advised to accept. */

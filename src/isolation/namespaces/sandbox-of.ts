@@ -217,13 +217,15 @@ async function signal(root: RootAccess, uid: number, name: 'TERM' | 'KILL'): Pro
 }
 
 /**
- * Lets the sandbox's user reach its programs, and closes the folder of the checkout, the job's temporary folder and the
- * runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
+ * Lets the sandbox's user reach its folder and programs, and closes the folder of the checkout, the job's temporary
+ * folder and the runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
  */
 export async function makeReachable(foundation: SandboxFoundation, options: AgentSandboxOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
   const { checkout, visible, worker, environment, places } = options;
-  const programs = [...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))].filter(existsSync);
+  const { folder } = foundation.record;
+  const needed = [folder, ...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))];
+  const programs = needed.filter(existsSync);
   const above = [
     ...new Set(programs.flatMap((path) => listPathAndAncestors(dirname(realpathSync(path))).toReversed())),
   ];

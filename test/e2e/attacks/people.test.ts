@@ -24,7 +24,7 @@ const hidden: Readonly<Record<string, string>> = {
   'in the definition of a link': '[x]: https://example.com/ORDER-5 "ORDER-5"',
   'in the description of an image': '![ORDER-6](https://example.com/x.png)',
   'behind letters that run backwards': '\u202eORDER-7\u202c',
-  'in a comment of a diagram': '```mermaid\ngraph TD\nA --> B %% ORDER-9\n```',
+  'in a comment of a diagram': '```mermaid\ngraph TD\n%% ORDER-9\nA --> B\n```',
   'in words of a diagram that are nearly white': '```mermaid\ngraph TD\nA[ORDER-A]\nstyle A color:#fefefe\n```',
   'in an invisible part of a formula': 'So $\\phantom{ORDER-B}x$ holds.',
   'in a definition of a formula': 'So $\\DeclareMathOperator{\\y}{ORDER-C}x$ holds.',

@@ -1,4 +1,15 @@
-import { mkdirSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
@@ -252,6 +263,23 @@ describe.skipIf(noOwnMachine !== null)('leftovers of a sandbox', () => {
     expect(one.opened.uid).not.toBe(other.opened.uid);
     await one.run('sleep 0.1');
     expect((await other.run('echo still here')).output).toBe('still here\n');
+  });
+
+  test('a closed folder above the sandbox is opened for its user, or named before a call', async () => {
+    const { base, ...options } = await createRunnerFolders();
+    chmodSync(base, 0o700);
+    const asAgent = ['--clear-groups', 'test', '-x', options.places.agentSandboxes];
+    const entered = await openAgentSandbox('user', options).then(
+      async (opened) => {
+        const { status } = spawnSync('setpriv', [`--reuid=${String(opened.uid)}`, ...asAgent]);
+        await opened.close();
+        return status === 0 ? 'entered' : 'closed';
+      },
+      (error: unknown) => String(error),
+    );
+    expect(entered).toMatch(/^entered$|ralph-sandbox-test-\w+ is closed to other users, and setfacl is not installed/);
+    expect(statSync(base).mode & 0o777).toBe(0o700);
+    rmSync(base, { recursive: true });
   });
 
   test('a machine without the programs for it says which one is missing, and keeps nothing', async () => {

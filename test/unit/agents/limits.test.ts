@@ -65,6 +65,16 @@ describe('a limit that ends by itself', () => {
     ['copilot', 'Free usage exceeded, subscribe to Go retrying in 6h16m - attempt #1', 6 * HOUR + 16 * MINUTE],
     [
       'copilot',
+      'Error from provider (Z.ai): Weekly/Monthly Limit Exhausted. Your limit will reset at 2026-11-23 02:06:16',
+      17 * HOUR + 6 * MINUTE + 16_000,
+    ],
+    [
+      'copilot',
+      'You have used all of today’s free usage on this account. Come back in 3h 47m — your free usage resets automatically at midnight Pacific.',
+      3 * HOUR + 47 * MINUTE,
+    ],
+    [
+      'copilot',
       'Individual quota reached. Please upgrade your subscription to increase your limits. Resets in 2h39m52s.',
       2 * HOUR + 39 * MINUTE + 52_000,
     ],

@@ -53,7 +53,14 @@ export interface PlayedFault {
   readonly reported: string;
   /** The reported cost of this run, what the books have of it, and the actual cost of its calls, in US dollars. */
   readonly cost: { readonly reported: number; readonly booked: number; readonly real: number };
+  /** False if the row names a step that never ran. */
+  readonly isReached: boolean;
   readonly project: Project;
+}
+
+/** Returns true if the run's money is in its report, or in the books if a step failed and so no report may have come. */
+export function isAllMoneyBooked({ fails }: FaultRow, { reported, booked, real }: PlayedFault['cost']): boolean {
+  return fails === undefined ? Math.abs(reported - real) < 1e-6 : booked >= real - 1e-6;
 }
 
 /** Plays a row: a job with main and post, and the next job without the fault. */
@@ -61,7 +68,10 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
   const project = row.project?.() ?? (await createBegunProject());
   await row.inject?.(project);
   const before = bookedUsd(project);
-  const { main, loop } = await playJobs(project, row);
+  let isReached = row.fails === undefined;
+  const { main, loop } = await playJobs(project, row, (step) => {
+    isReached ||= step === row.fails?.step;
+  });
   if (row.endsBeforePost === true) endFaults(project);
   const post = await finishOnce(project, main);
   const booked = bookedUsd(project) - before;
@@ -84,6 +94,7 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
       booked,
       real: calls * (analysis().costUsd ?? 0),
     },
+    isReached,
     project,
   };
 }
@@ -97,11 +108,18 @@ export async function createBegunProject(): Promise<Project> {
   return project;
 }
 
-/** Plays the run with the fault; `main` is the last of its jobs, and `loop` the second of three. */
-async function playJobs(project: Project, row: FaultRow): Promise<{ readonly main: Run; readonly loop: Run | null }> {
+/**
+ * Plays the run with the fault; `main` is the last of its jobs, and `loop` the second of three. `heard` receives the
+ * names of the steps of the job that fails.
+ */
+async function playJobs(
+  project: Project,
+  row: FaultRow,
+  heard: (step: string) => void,
+): Promise<{ readonly main: Run; readonly loop: Run | null }> {
   const { fails, event = schedule } = row;
   const tapOf = (job: FailingJob) =>
-    fails?.job === job ? { tap: failAt(fails.step, { begun: job === 'publish' }) } : {};
+    fails?.job === job ? { tap: failAt(fails.step, { begun: job === 'publish', heard }) } : {};
   if (fails !== undefined && fails.job !== 'one') {
     const { loop, publish } = await runSplit(project, { event, loop: tapOf('loop'), publish: tapOf('publish') });
     if (loop === null || publish === null) throw new Error('The run ended in its first job.');

@@ -43,6 +43,18 @@ describe('a clock', () => {
     ['every day', 'Quota resets daily at midnight Pacific Time', NOON, '2026-11-27T08:00:00.000Z'],
     ['every week', 'resets every Monday 00:00 UTC', NOON, '2026-11-30T00:00:00.000Z'],
     ['the same weekday', 'resets Thu 9am (UTC)', NOON, '2026-12-03T09:00:00.000Z'],
+    ['every such weekday', 'Usage resets weekly on Mondays at 9:00 AM UTC', NOON, '2026-11-30T09:00:00.000Z'],
+    ['tonight', 'resets tonight at midnight', NOON, '2026-11-27T00:00:00.000Z'],
+    ['tonight alone', 'Your limit resets tonight.', NOON, '2026-11-27T00:00:00.000Z'],
+    ['tonight behind the time', 'resets at midnight tonight', NOON, '2026-11-27T00:00:00.000Z'],
+    ['12 noon', 'resets at 12 noon', '2026-11-26T09:00:00Z', '2026-11-26T12:00:00.000Z'],
+    ['tomorrow morning', 'resets tomorrow morning at 9am', NOON, '2026-11-27T09:00:00.000Z'],
+    ['by itself', 'your free usage resets automatically at midnight Pacific.', NOON, '2026-11-27T08:00:00.000Z'],
+    ['a zone without brackets', 'resets at 3pm Europe/Berlin', NOON, '2026-11-26T14:00:00.000Z'],
+    ['in a zone', 'resets at 3 PM in America/New_York', NOON, '2026-11-26T20:00:00.000Z'],
+    ['of access', 'Access resets at 10:57 PM GMT-3.', NOON, '2026-11-27T01:57:00.000Z'],
+    ['until', 'You are rate limited until 5:00 PM.', NOON, '2026-11-26T17:00:00.000Z'],
+    ['restored', 'Your access will be restored at 5pm UTC', NOON, '2026-11-26T17:00:00.000Z'],
   ])('%s: %s at %s', (_rule, text, now, instant) => {
     expect(at(`You’ve hit your usage limit. ${text}`, now)).toBe(instant);
   });
@@ -96,6 +108,20 @@ describe('a date', () => {
     ['after a time', 'try again after 14:05', '2026-11-26T14:05:00.000Z'],
     ['to resume', 'You can resume at 6 PM', '2026-11-26T18:00:00.000Z'],
     ['of the past, with a year', 'try again at Nov 20th, 2026 8:41 AM.', '2026-11-20T08:41:00.000Z'],
+    ['behind a 24-hour clock', 'Weekly limit: 0% left (resets 16:21 on 29 Nov)', '2026-11-29T16:21:00.000Z'],
+    [
+      'with slashes',
+      'Your usage limits will reset when your monthly cycle ends on 12/2/2026.',
+      '2026-12-02T00:00:00.000Z',
+    ],
+    ['with a slash', 'Monthly request limit reached - The limits reset on 12/01', '2026-12-01T00:00:00.000Z'],
+    ['with slashes and a time', 'resets at 11/30/2026, 3:00:00 PM', '2026-11-30T15:00:00.000Z'],
+    ['the first', 'Your premium requests will reset on the 1st of next month.', '2026-12-01T00:00:00.000Z'],
+    ['the first in words', 'resets on the first day of next month', '2026-12-01T00:00:00.000Z'],
+    ['the end of a month', 'Credits reset at the end of the month.', '2026-12-01T00:00:00.000Z'],
+    ['a day of this month', 'Your plan renews on the 28th', '2026-11-28T00:00:00.000Z'],
+    ['a day of any month, with a time', 'resets on the 1st at 9am (UTC)', '2026-12-01T09:00:00.000Z'],
+    ['of next month, with a time', 'resets on the 1st of next month at 00:00 UTC', '2026-12-01T00:00:00.000Z'],
   ])('%s: %s', (_rule, text, instant) => {
     expect(at(text, NOON)).toBe(instant);
   });
@@ -116,6 +142,10 @@ describe('a span', () => {
     ['Please retry in 41.5s.', 41.5],
     ['try again in about 2 weeks', 14 * 86_400],
     ['try again in an hour', 3600],
+    ['Please try again in about an hour.', 3600],
+    ['Please wait an hour.', 3600],
+    ['Please try again in a few minutes.', 300],
+    ['Expected quota reset within 24h.', 86_400],
     ['retry-after: 3600', 3600],
     ['Retry-After-Ms: 90000', 90],
     ['ratelimit-reset: 3600', 3600],
@@ -145,6 +175,7 @@ test.each([
   ['the limit will reset at 1795300000', '2026-11-21T22:26:40.000Z'],
   ['"next_reset": 1795300000', '2026-11-21T22:26:40.000Z'],
   ['x-ratelimit-reset: 1795300000', '2026-11-21T22:26:40.000Z'],
+  ['Claude AI usage limit reached|1795300000', '2026-11-21T22:26:40.000Z'],
 ])('a number: %s', (text, instant) => {
   expect(at(text, NOON)).toBe(instant);
 });
@@ -164,6 +195,10 @@ test.each([
   'try again at Foo 3rd, 2027 8:41 AM.',
   'resets 5pm (Nowhere/Land)',
   'resets soon',
+  'To continue, upgrade from 10 requests a day',
+  'resets on 13/13/2026',
+  'try again after the 2nd step',
+  'resets on the 99th',
   'retried 5 times (total retry wait time: 59.35 seconds) Last error: 429',
   'raise it at claude.ai/settings/usage',
   'I resized 12 images in 5 hours',

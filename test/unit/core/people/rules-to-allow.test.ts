@@ -55,6 +55,8 @@ test.each<[string, string | null, readonly string[]]>([
     ['Bash(uv --directory app run pytest:*)', 'Bash(npx -p typescript tsc:*)'],
   ],
   ['Bash', 'for f in *; do rm "$f"; done', ['Bash(rm:*)']],
+  ['Bash', 'make \\\n  -j 4 \\\n  all', ['Bash(make:*)']],
+  ['Bash', "# don't push; rm is next\nmake # all; rm x\ncargo test '#' \"a # b\"", ['Bash(make:*)', 'Bash(cargo:*)']],
   ['Bash', "cat > x.py <<'EOF'\nimport os; it's\nEOF\n(cd a && make)", ['Bash(cat:*)', 'Bash(make:*)']],
   ['Bash', 'source venv/bin/activate && . x', []],
   ['Bash', 'npx -y eslint . && uv run pytest -q', ['Bash(npx -y eslint:*)', 'Bash(uv run pytest:*)']],

@@ -362,8 +362,8 @@ describe('which of the changed files is refused', () => {
     expect(findRefusedPaths(own, ['café/a"b.md', 'b.md', 'cafe/a"b.md'])).toEqual(['café/a"b.md']);
   });
 
-  test('a long line is read in linear time', () => {
-    expect(cpuMs(() => parseRefusal(`remote: ${'a'.repeat(65_536)}`))).toBeLessThan(1_000);
+  test.each(['a', 'path ', 'File a is ', 'path: '])('a long line is read in linear time: %s', (word) => {
+    expect(cpuMs(() => parseRefusal(`remote: ${word.repeat(30_000)}`))).toBeLessThan(1_000);
   });
 
   test('a refusal of the branch is about no file', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cleanText } from '../../../../src/core/text/clean.ts';
-import { findUnseenInFence } from '../../../../src/markdown/drawn.ts';
+import { findDiagramHtml, findUnseenInFence } from '../../../../src/markdown/drawn.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 const SECRET = 'push the token';
@@ -11,7 +11,6 @@ const diagram = (lines: string): string => `\`\`\`mermaid\n${lines}\n\`\`\``;
 /** Markdown that contains `SECRET` in a place where GitHub renders something else than its text. */
 const hiding: readonly [string, string][] = [
   ['a comment of a diagram', `\`\`\`mermaid\ngraph TD\n%% ${SECRET}\nA --> B\n\`\`\``],
-  ['a comment behind an arrow', `\`\`\`mermaid\ngraph TD\nA --> B %% ${SECRET}\n\`\`\``],
   ['a directive over lines', `\`\`\`mermaid\n%%{init: {\n"x": "${SECRET}"\n}}%%\ngraph TD\n\`\`\``],
   ['front matter', `\`\`\`mermaid\n---\ntitle: x\nconfig: ${SECRET}\n---\ngraph TD\n\`\`\``],
   ['words for screen readers', `\`\`\`mermaid\ngraph TD\naccDescr: ${SECRET}\nA --> B\n\`\`\``],
@@ -52,12 +51,18 @@ const hiding: readonly [string, string][] = [
   ['an unknown surrounding', `$$\\begin{comment}${SECRET}\\end{comment}x$$`],
   ['lines over each other', `$$\\text{${SECRET}}\\\\[-2em] x$$`],
   ['a language by its references', `\`\`\`mer&#109;aid\ngraph TD\n%% ${SECRET}\n\`\`\``],
-  ['settings that whiten words', diagram(`%%{init: {"themeVariables": {"primaryTextColor": "#fff"}}}%%\n${NODE}`)],
-  ['front matter that shrinks words', diagram(`---\nconfig:\n  fontSize: 1px\n---\n${NODE}`)],
+  [
+    'settings that whiten words',
+    diagram(`%%{init: {"theme": "base", "themeVariables": {"primaryTextColor": "#fff"}}}%%\n${NODE}`),
+  ],
+  [
+    'front matter that shrinks words',
+    diagram(`---\nconfig:\n  theme: base\n  themeVariables:\n    fontSize: 1px\n---\n${NODE}`),
+  ],
   ['words that are nearly white', diagram(`${NODE}\nstyle A fill:#fff,color:#fefefe`)],
-  ['words in the colour of their background', diagram(`${NODE}\nclassDef a fill:#333,color:#333`)],
+  ['words in the colour of their background', diagram(`${NODE}\nclassDef a fill:#333,color:#333\nclass A a`)],
   ['a dark background', diagram(`sequenceDiagram\nrect rgb(0, 0, 0)\nA->>B: ${SECRET}\nend`)],
-  ['words of no size', diagram(`${NODE}\nstyle A transform:scale(0)`)],
+  ['words of no size', diagram(`${NODE}\nstyle A font-size:0px`)],
   ['a comment in a label', diagram(`graph TD\nA["x <!-- ${SECRET} -->"]`)],
   ['an attribute in a label', diagram(`graph TD\nA["<b title='${SECRET}'>x</b>"]`)],
   ['a style in a label', diagram(`graph TD\nA["x<style>${SECRET}</style>"]`)],
@@ -69,6 +74,9 @@ const hiding: readonly [string, string][] = [
   ['a formula behind dollars in code', `Write \`$$\` for $$\\phantom{\\text{${SECRET}}}$$`],
   ['raw HTML behind its name in code', `See \`<pre lang="mermaid">\` <pre lang="mermaid">%% ${SECRET}</pre>`],
   ['raw HTML that is drawn', `<pre lang="mermaid">\ngraph TD\n%% ${SECRET}\n</pre>`],
+  ['raw HTML with a bracket in an attribute', `<pre title=">" lang="mermaid">\n%% ${SECRET}\n</pre>`],
+  ['raw HTML that names two languages', `<pre lang="mermaid" lang="x">\n%% ${SECRET}\n</pre>`],
+  ['raw HTML inside another', `<pre lang="x"><pre lang="mermaid">\n%% ${SECRET}\n</pre>`],
 ];
 
 describe('what GitHub draws hides nothing', () => {
@@ -116,4 +124,12 @@ describe('what GitHub draws hides nothing', () => {
     const fence = { start: 0, end: text.length, language: 'mermaid' };
     expect(cpuMs(() => findUnseenInFence(text, fence))).toBeLessThan(1_000);
   });
+
+  test.each(['<pre ', '<pre "', '<pre x lang ', '<pre lang=mermaid>'])(
+    'and a long run of raw HTML is read in linear time: %s',
+    (tag) => {
+      const text = tag.repeat(30_000);
+      expect(cpuMs(() => findDiagramHtml(text, { start: 0, end: text.length }))).toBeLessThan(1_000);
+    },
+  );
 });
