@@ -51,6 +51,7 @@ function isSetUpOnly(step: CiStep): boolean {
   if (step.kind === 'local') return step.steps.every(isSetUpOnly);
   return (
     step.kind === 'use' ||
+    step.kind === 'unknown' ||
     (step.kind === 'run' && ['tool', 'install', 'aside'].includes(classifyCommand(step.command.text)))
   );
 }
