@@ -311,7 +311,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
     why,
     isSetUp: false,
   });
-  const first = /^(?!\s*(?:#|$)).+/m.exec(script)?.[0].trim() ?? '';
+  const first = /^(?!\s*#).*\w.*/m.exec(script)?.[0].trim() ?? '';
   const shell = [step, ...defaults].map((map) => pickText(map, 'shell')).find((text) => text !== '') ?? 'bash';
   // If the shell runs in a terminal, each test command runs in one as well.
   const terminal = /^(?:(script)|(unbuffer))\s.*\bbash \{0\}/.exec(shell);

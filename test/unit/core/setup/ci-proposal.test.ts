@@ -433,6 +433,16 @@ describe('actions and workflows of the repository', () => {
     expect(project.learned?.verify).toEqual(['npm ci', 'npm test']);
   });
 
+  test('that only print after the tests are no set-up', () => {
+    const report = 'runs:\n  using: composite\n  steps: [{ run: "./x >> $GITHUB_STEP_SUMMARY", shell: bash }]\n';
+    const steps = '      - run: npm test\n      - uses: ./.github/actions/report\n';
+    const project = learn(oneJob(steps), { '.github/actions/report/action.yml': report });
+    expect(stepsIn(project)).toMatchObject([
+      { uses: expect.stringContaining('setup-node') as string },
+      { run: 'npm ci' },
+    ]);
+  });
+
   test('that check out are taken apart', () => {
     const steps = `    - uses: actions/checkout@v5\n${node}    - run: npm run build\n      shell: bash\n`;
     const project = learn(uses, { '.github/actions/prepare/action.yaml': composite(steps) });
@@ -563,6 +573,8 @@ test.each([
   ['luarocks install luacov-coveralls', 'install'],
   ['opam install . --deps-only', 'install'],
   ['coveralls', 'aside'],
+  ['./rebar3 ct', 'test'],
+  ['curl -LO https://example.org/actionlint-matcher.json', 'before'],
 ])('%s is for: %s', (command, purpose) => {
   expect(classifyCommand(command)).toBe(purpose);
 });
@@ -570,6 +582,7 @@ test.each([
 test.each<[string, readonly string[] | null]>([
   ['a\n# b\n\nset -ex\nmkdir out \\\n  -p\n', ['a', 'mkdir -p out -p']],
   ['cd x\nmake test\n', ['cd x && make test']],
+  ['sudo apt-get update\ncd x\nmake test\n', ['sudo apt-get update', 'cd x && make test']],
   ['for f in *; do\n  x\ndone\n', null],
   ['if [ -f x ]; then make test; fi\n', ['if [ -f x ]; then make test; fi']],
   ["make test # it's slow\n", ['make test']],
