@@ -126,7 +126,7 @@ export function mcpConfigField() {
       return { kind: 'file', path: text };
     }
     const parsed = parseMcpServers(text, () => 'given');
-    if (parsed.kind === 'wrong') for (const problem of parsed.problems) problems.addIssue(`: ${problem}`);
+    if (parsed.kind === 'wrong') for (const problem of parsed.problems) problems.addIssue(problem);
     return { kind: 'inline', text };
   });
 }
