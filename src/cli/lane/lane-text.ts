@@ -151,10 +151,12 @@ function renderPlace(
     ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
     ...listed(
       'Last changes',
-      place.transitions.map(
-        ({ at, subject, from, to, reason }) =>
-          `${formatIso(at)}  ${subject}: ${subject === 'task' ? nameTaskIn(from, files) : from} → ${to} (${reason})`,
-      ),
+      place.transitions
+        .filter(({ from, to }) => from !== to)
+        .map(
+          ({ at, subject, from, to, reason }) =>
+            `${formatIso(at)}  ${subject}: ${subject === 'task' ? nameTaskIn(from, files) : from} → ${to} (${reason})`,
+        ),
     ),
     '',
   ].join('\n');

@@ -58,7 +58,7 @@ export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
   }
   if (missing.length === 0)
     return has('issues') || has('issue_comment')
-      ? [okFinding('event-filter', 'The job leaves out other labels and other comments.')]
+      ? [okFinding('event-filter', 'The job ignores other labels and comments.')]
       : [];
   return [
     warningFinding(
