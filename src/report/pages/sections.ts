@@ -218,15 +218,13 @@ export function renderCommitLink(sha: string, report: RunReport): string {
 
 /** Lists what open tasks wait for, other than failures of the agent. */
 export function renderWaitingSection(report: RunReport): string {
+  const lines = describeObstacles(listLaneTasks(report)).map((line) => renderProse(line, 300));
   const unchecked = listLaneTasks(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
-    unchecked === 0
+    unchecked === 0 || lines.length === 0
       ? []
       : [`${formatCount(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
-  return renderList('What tasks wait for', [
-    ...describeObstacles(listLaneTasks(report)).map((line) => renderProse(line, 300)),
-    ...more,
-  ]);
+  return renderList('What tasks wait for', [...lines, ...more]);
 }
 
 /** Reports tasks with work on the branch that are no longer listed; empty if none. */
