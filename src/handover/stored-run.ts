@@ -5,7 +5,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { measureSpent } from '../core/sharing/budget.ts';
 import { MAX_LABEL_CHARS, MAX_LABELS_OF_TASK, MAX_TASKS_OF_RUN, type StoredRun } from '../core/snapshot/stored-run.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { computeShownProgress, type Task } from '../core/tasks/task.ts';
 import { toOneLine } from '../core/text/phrase.ts';
 import type { Work } from './intake.ts';
@@ -54,7 +54,7 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
       .filter(({ id }) => worked.has(id))
       .slice(0, MAX_TASKS_OF_RUN)
       .map((task) => {
-        const progress = progressOf(state.tasks, task.id);
+        const progress = getProgress(state.tasks, task.id);
         const { approval = null } = progress;
         return {
           id: task.id.slice(0, 200),

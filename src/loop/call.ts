@@ -15,7 +15,7 @@ import type { CallUsage } from '../core/lane/ledger.ts';
 import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
-import { countTasks, progressOf } from '../core/tasks/queue.ts';
+import { countTasks, getProgress } from '../core/tasks/queue.ts';
 import { computeCeilingLeftUsd } from '../core/tasks/stepping-aside.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
@@ -117,7 +117,7 @@ export async function callAgent(
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
       budgetUsd: leastOf(
         computeBudgetLeft(on, spentUsd, policy),
-        computeCeilingLeftUsd(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
+        computeCeilingLeftUsd(getProgress(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
       ),
       tokensLeft: computeTokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
@@ -264,7 +264,7 @@ export async function composeCallPrompt(
     circuit: step.circuit,
     lastIteration: work.state.lastIteration,
     hints: step.hints,
-    refused: progressOf(work.state.tasks, step.task.id).refused ?? null,
+    refused: getProgress(work.state.tasks, step.task.id).refused ?? null,
     takeover: describeTakeover(step.agent, {
       taskId: step.task.id,
       entries: work.journal,
@@ -292,7 +292,7 @@ export function selectSetupInstructions(
 
 function titlesOfOtherTasks({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
-    .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')
+    .filter((task) => task.id !== id && task.obstacle === null && getProgress(state.tasks, task.id).state === 'todo')
     .map(({ title }) => title);
 }
 

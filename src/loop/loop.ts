@@ -14,7 +14,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { compactLearnings, locateNotebook } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { isFinished, type Task } from '../core/tasks/task.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { beginWork, type Work, type WorkIntake } from '../handover/intake.ts';
@@ -219,7 +219,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   const prd = texts[PRD_PATH] ?? '';
   // Archive an entry only if its file marks it as done and the state says that its work was accepted.
   const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
-    stateInFile === 'done' && isFinished(progressOf(state.tasks, task.id));
+    stateInFile === 'done' && isFinished(getProgress(state.tasks, task.id));
   const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);
   const archive = texts[PRD_ARCHIVE_PATH] ?? null;
   const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));

@@ -16,7 +16,7 @@ import {
 import { UNDECIDED_FOR_TIME, isProofCutOff, renderPlainProof, type Proof, describeProof } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
 import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isFinished, nameOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -99,7 +99,7 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
 /** Returns true for a finished task, or a prompt, whose newest iteration is not proven yet. */
 function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
   const { proof } = findTaskShare(change, task);
-  const isOver = isFinished(progressOf(tasks, task)) || isPromptTask(task);
+  const isOver = isFinished(getProgress(tasks, task)) || isPromptTask(task);
   return isOver && hasShareOf(change, task) && (proof === undefined || isProofCutOff(proof));
 }
 

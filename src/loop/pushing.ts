@@ -13,7 +13,7 @@ import {
   describePushFailure,
   type Refusal,
 } from '../core/refusals/refusal.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { DAY_MS } from '../core/countdown.ts';
@@ -91,7 +91,7 @@ async function setAsideForbiddenMerge(
   const { outlet } = deps;
   const isAsked = work.tasks.some(({ id, obstacle }) => id === CONFLICT_TASK && obstacle === null);
   if (end !== null || outlet.kind === 'hand-over' || !isAsked) return opened;
-  if (isSettled(progressOf(work.state.tasks, CONFLICT_TASK))) return opened;
+  if (isSettled(getProgress(work.state.tasks, CONFLICT_TASK))) return opened;
   const words = await explainForbiddenMerge(deps, work, base);
   if (words === null) return opened;
   deps.log.warning(words);

@@ -3,7 +3,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { subjectOfLane, EVERY_RUN, formatNeedsMarker } from '../core/people/notifications.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
-import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
+import { chooseNextTask, getProgress } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -166,7 +166,7 @@ async function showOutOfRounds(
   const head = state?.lastRun?.published?.head ?? null;
   if (outcome.kind !== 'blocked' || lane === null || state === null || head === null) return [];
   if (pullRequest?.state !== 'open') return [];
-  if (!tasks.some(({ id }) => progressOf(state.tasks, id).reason === 'feedback_rounds')) return [];
+  if (!tasks.some(({ id }) => getProgress(state.tasks, id).reason === 'feedback_rounds')) return [];
   const now = clock.now();
   const known = { lane, tasks, notes, state, head, remoteHead: head, shown: null, startedAt: now, proposal: null };
   const work = createUntouchedWork(known, now);

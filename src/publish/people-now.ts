@@ -7,7 +7,7 @@ import {
   type Withdrawal,
   type WithdrawalKind,
 } from '../core/people/withdrawal.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isFinished, issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -89,7 +89,7 @@ export async function withdrawnTasksOf(
 ): Promise<readonly Withdrawal[]> {
   const isOfRun = ({ id }: Task): boolean =>
     journal.some(({ taskId }) => taskId === id) ||
-    (isFinished(progressOf(state.tasks, id)) && progressOf(stateBefore.tasks, id).state !== 'done');
+    (isFinished(getProgress(state.tasks, id)) && getProgress(stateBefore.tasks, id).state !== 'done');
   const looked = tasks.filter((task) => issueOfTask(task) !== null && !isWithdrawn(task) && isOfRun(task));
   const found = await Promise.all(
     looked.slice(0, MAX_ISSUES).map(async (task) => ({ task: task.id, why: await lookAtTask(looking, task) })),

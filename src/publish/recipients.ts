@@ -6,7 +6,7 @@ import { lifecycleLabels } from '../core/people/labels.ts';
 import type { Need } from '../core/people/notifications.ts';
 import { listLanesOnRedBase } from '../core/snapshot/snapshot.ts';
 import { issueOfId, QUEUE, type TaskId } from '../core/tasks/ids.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkedReport } from '../handover/report.ts';
@@ -57,7 +57,7 @@ export function approversOf(
   { tasks: known }: Pick<LaneState, 'tasks'>,
   tasks: readonly { readonly id: TaskId }[],
 ): readonly string[] {
-  return tasks.flatMap(({ id }) => progressOf(known, id).approval?.by ?? []);
+  return tasks.flatMap(({ id }) => getProgress(known, id).approval?.by ?? []);
 }
 
 /** Returns the authors of the reviews that the tasks answer. */

@@ -11,7 +11,7 @@ import { countEntryCalls } from '../core/journal/journal.ts';
 import { type RunUsage, measureSpent } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { isListedTask, computeShownProgress, type Task } from '../core/tasks/task.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { Work, EndIntake } from '../handover/intake.ts';
 import type {
@@ -277,7 +277,7 @@ export function reportTasks(
   };
   return tasks.map((task) => {
     const share = isListedTask(task) ? findTaskShare(state.change, task.id) : answeredShare(state, task.id);
-    const progress = computeShownProgress(progressOf(state.tasks, task.id));
+    const progress = computeShownProgress(getProgress(state.tasks, task.id));
     return progress.answer !== undefined
       ? { task, progress, share: { ...share, ...noAgentWords }, asked: asked(task.id) }
       : { task, progress, share, asked: null };

@@ -8,7 +8,7 @@ import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
 import { restoreLookAt } from '../core/review/look-at.ts';
 import { limitTrustedLedger, mergeTrustedState } from '../core/sharing/trusted-state.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
-import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
+import { getProgress, withChangedTasks } from '../core/tasks/queue.ts';
 import { createRunNotes, type Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
 import { type LaneAnswer, withAnswers } from '../core/sharing/waiting-issues.ts';
@@ -75,7 +75,7 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
       ...work.stateBefore,
       tasks: withChangedTasks(work.stateBefore.tasks, Object.keys(work.stateBefore.tasks), (known, id) => ({
         ...known,
-        approval: progressOf(stored.tasks, id).approval,
+        approval: getProgress(stored.tasks, id).approval,
       })),
       ledger: limitTrustedLedger(work.stateBefore.ledger, stored.ledger),
     },
@@ -113,7 +113,7 @@ function storedState({ lane, state }: Work, { restored, answers, now }: KnownFac
     case 'absent': {
       const begun = restored.kind === 'unreadable' ? createProbeState(lane.id, now) : createInitialState(lane.id, now);
       const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
-      const left = answers.filter(({ task }) => progressOf(state.tasks, task).answer !== undefined);
+      const left = answers.filter(({ task }) => getProgress(state.tasks, task).answer !== undefined);
       return applyOrders(withAnswers(restored.kind === 'found' ? restored.state : begun, left, []), obeyed);
     }
     default:

@@ -9,7 +9,7 @@ import type { listReviews } from '../pipeline/step-record.ts';
 import { type Proof, proofSchema } from '../proof/proof.ts';
 import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import { pickOneOfEachReason } from '../review/left-out.ts';
 import { cutText } from '../text/phrase.ts';
@@ -337,7 +337,7 @@ export function isChangeFull(
   progress: Readonly<Record<TaskId, TaskProgress>>,
   { maxTasksPerPr, maxLinesPerPr }: Pick<Policy, 'maxTasksPerPr' | 'maxLinesPerPr'>,
 ): boolean {
-  const done = Object.keys(change.tasks).filter((id) => isFinished(progressOf(progress, id))).length;
+  const done = Object.keys(change.tasks).filter((id) => isFinished(getProgress(progress, id))).length;
   return (maxTasksPerPr > 0 && done >= maxTasksPerPr) || (maxLinesPerPr > 0 && (change.lines ?? 0) >= maxLinesPerPr);
 }
 

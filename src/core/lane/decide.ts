@@ -13,7 +13,7 @@ import { isCostReached, type Policy } from '../policy.ts';
 import { chooseAgent, findLongestRefusedAgent, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
-import { isPlanComplete, chooseNextTask, progressOf } from '../tasks/queue.ts';
+import { isPlanComplete, chooseNextTask, getProgress } from '../tasks/queue.ts';
 import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
 import { accessErrorOf, type Verdict } from './verdict/verdict.ts';
 import { findExhaustedWindow, type Windows } from './windows.ts';
@@ -112,7 +112,7 @@ function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const awaiting = listUnverifiedTasks(state);
   const open = tasks.filter(({ id }) => !awaiting.includes(id));
   const next = chooseTaskAmong(situation, open);
-  if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
+  if (next !== null && (!next.optional || getProgress(state.tasks, next.id).attempts > 0)) return next;
   const waiting = listTasksHeldByOthers(state, tasks);
   const last = tasks.filter(({ id }) => awaiting.includes(id) && !waiting.includes(id));
   return chooseTaskAmong(situation, last) ?? next;
@@ -128,7 +128,7 @@ function chooseTaskAmong<T extends QueuedTask>({ state, policy, now }: Situation
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
   // A failed call does not count as an attempt, but the task has had its turn, so other tasks come first.
   const unbegun = others.filter(({ id }) => {
-    const known = progressOf(progress, id);
+    const known = getProgress(progress, id);
     return known.attempts === 0 && (policy.agentFailures === 'idle' || known.state === 'todo');
   });
   return (
@@ -270,7 +270,7 @@ function baseIsRed({ state, run }: Situation): Outcome | null {
  */
 function checksLeft(situation: Situation): Outcome | null {
   const { state, tasks } = situation;
-  const isLeft = tasks.some(({ id, obstacle }) => obstacle === 'unread' && !isSettled(progressOf(state.tasks, id)));
+  const isLeft = tasks.some(({ id, obstacle }) => obstacle === 'unread' && !isSettled(getProgress(state.tasks, id)));
   if (!isLeft) return null;
   const isOver = taskToWork(situation) === null || waitingForReview(situation) !== null;
   return isOver ? { kind: 'limit', reason: 'checks' } : null;
@@ -301,8 +301,8 @@ function waitingForReview(situation: Situation): Outcome | null {
  */
 function isHeldOnly(situation: Situation): boolean {
   const { state, tasks } = situation;
-  const isSaid = tasks.every(({ id }) => !isFeedback(id) || !isStuck(progressOf(state.tasks, id)));
-  const isWaiting = tasks.some(({ id, obstacle }) => obstacle === 'held' && !isSettled(progressOf(state.tasks, id)));
+  const isSaid = tasks.every(({ id }) => !isFeedback(id) || !isStuck(getProgress(state.tasks, id)));
+  const isWaiting = tasks.some(({ id, obstacle }) => obstacle === 'held' && !isSettled(getProgress(state.tasks, id)));
   return isSaid && isWaiting && taskToWork(situation) === null;
 }
 

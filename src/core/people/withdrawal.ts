@@ -2,7 +2,7 @@ import { reopenTasks } from '../lane/verification.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { isPlanComplete, progressOf } from '../tasks/queue.ts';
+import { isPlanComplete, getProgress } from '../tasks/queue.ts';
 import { isFinished, nameOfTask, type QueuedTask, type Task } from '../tasks/task.ts';
 import { cutText } from '../text/phrase.ts';
 import { hasLabel } from './labels.ts';
@@ -79,7 +79,7 @@ export function unclaimTasks(
   { before, ids, now }: { readonly before: LaneState; readonly ids: readonly TaskId[]; readonly now: number },
 ): LaneState {
   const claimed = ids.filter(
-    (id) => isFinished(progressOf(state.tasks, id)) && progressOf(before.tasks, id).state !== 'done',
+    (id) => isFinished(getProgress(state.tasks, id)) && getProgress(before.tasks, id).state !== 'done',
   );
   return reopenTasks(state, claimed, { reason: 'withdrawn', now });
 }

@@ -17,7 +17,7 @@ import type { IterationFacts } from '../lane/verdict/claims.ts';
 import type { Policy } from '../policy.ts';
 import { parseLeftOutReason } from '../review/left-out.ts';
 import { reopenDueTasks, isPromptTask, setAside, type TaskId } from './ids.ts';
-import { isEligible, progressOf } from './queue.ts';
+import { isEligible, getProgress } from './queue.ts';
 import { MAX_NAMED_PATH_CHARS, MAX_NAMED_PATHS, type TaskProgress } from './task.ts';
 
 /** Number of iterations in a row with STATUS: BLOCKED after which a task counts as blocked. */
@@ -65,7 +65,7 @@ export function computeProgressAfter(
   { judgement, aside, policy, now }: Judged & { readonly aside: SetAsideReason },
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
-  const before = progressOf(state.tasks, facts.task.id);
+  const before = getProgress(state.tasks, facts.task.id);
   // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task, so the attempt is
   // given back.
   const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
@@ -120,7 +120,7 @@ export function withCeilings(
 ): LaneState {
   const capped = tasks.flatMap(({ id }) => {
     const usd = ceilings.get(id);
-    const known = progressOf(state.tasks, id);
+    const known = getProgress(state.tasks, id);
     return usd === undefined
       ? []
       : [[id, { ...known, ceiling: { usd, spentUsd: known.ceiling?.spentUsd ?? 0 } }] as const];
@@ -178,7 +178,7 @@ function circuitFacts(
     output: outputFact(),
     taskId: task.id,
     // A failure of the provider says nothing about the task, so it must not count as another turn.
-    returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
+    returned: getProgress(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
   };
 
   function outputFact(): CircuitFacts['output'] {

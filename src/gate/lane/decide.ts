@@ -15,7 +15,7 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
-import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
+import { isPlanComplete, getProgress } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { endIntake, type EndIntake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
@@ -179,7 +179,7 @@ function isWorkedElsewhere({ config }: GateDeps, request: WorkRequest, { branche
  */
 function isLeftToRest({ purpose, issues }: WorkRequest, { tasks }: LaneState): boolean {
   if (purpose.kind !== 'answers' || purpose.of !== 'waiting-finished') return false;
-  return !issues.every(({ number }) => progressOf(tasks, taskIdOfIssue(number)).state === 'done');
+  return !issues.every(({ number }) => getProgress(tasks, taskIdOfIssue(number)).state === 'done');
 }
 
 /**
@@ -247,7 +247,7 @@ async function findWork(
 /** Returns the tasks that were begun; new ones wait while the pull request is approved or about to be merged. */
 function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState): readonly Task[] {
   return tasks.map((task) =>
-    task.obstacle === null && !isSettled(progressOf(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
+    task.obstacle === null && !isSettled(getProgress(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
   );
 }
 

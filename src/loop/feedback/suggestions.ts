@@ -13,7 +13,7 @@ import { isKnownRed } from '../../core/lane/verification.ts';
 import type { MergeToFinish } from '../../core/prompt/learnings.ts';
 import { LEFT_OUT_CLAUSES, parseLeftOutReason } from '../../core/review/left-out.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
 import { toOneLine, toPlainTitle, completeSentence } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
@@ -62,7 +62,7 @@ function openSuggestions({ tasks, state }: Work): (SuggestedChange & { readonly 
   return tasks.flatMap((task) => {
     const { source } = task;
     if (source.kind !== 'feedback' || source.on.kind !== 'thread' || source.on.suggestion === null) return [];
-    const isOpen = task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo';
+    const isOpen = task.obstacle === null && getProgress(state.tasks, task.id).state === 'todo';
     return isOpen ? [{ task, on: source.on, from: source.on.suggestion.from }] : [];
   });
 }

@@ -2,7 +2,7 @@ import type { Evidence } from '../../evidence.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { listHoldingReviews, hasCalledAgent } from '../../pipeline/step-record.ts';
 import { describeReview } from '../../pipeline/review.ts';
-import { progressOf } from '../../tasks/queue.ts';
+import { getProgress } from '../../tasks/queue.ts';
 import { joinNames } from '../../text/phrase.ts';
 import { hasChangedSinceStart, claimsDone, claimsEverything, type IterationFacts } from './claims.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
@@ -112,7 +112,7 @@ export function listPathsStillRefused(
   state: LaneState,
   { task, evidence: { withheld } }: IterationFacts,
 ): readonly string[] {
-  const { refused } = progressOf(state.tasks, task.id);
+  const { refused } = getProgress(state.tasks, task.id);
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 

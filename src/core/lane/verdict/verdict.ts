@@ -8,7 +8,7 @@ import type { HintCode } from '../../prompt/hints.ts';
 import { parseLeftOutReason } from '../../review/left-out.ts';
 import { isTestFile } from '../../review/test-files.ts';
 import { isPromptTask, type TaskId } from '../../tasks/ids.ts';
-import { countTasks, progressOf } from '../../tasks/queue.ts';
+import { countTasks, getProgress } from '../../tasks/queue.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { joinNames } from '../../text/phrase.ts';
 import { isKnownRed } from '../verification.ts';
@@ -224,7 +224,7 @@ function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: 
   const marked = new Set(checklist?.done ?? []);
   return tasks
     .map(({ id }) => id)
-    .filter((id) => id !== task.id && marked.has(id) && !isFinished(progressOf(state.tasks, id)));
+    .filter((id) => id !== task.id && marked.has(id) && !isFinished(getProgress(state.tasks, id)));
 }
 
 /**
