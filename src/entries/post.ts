@@ -14,7 +14,7 @@ import { rescueLostRun, rescueRun, type RescueLimits } from '../run/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../run/failure.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import { addSummary, createLog, logDebug, readInputTexts, maskValues } from '../runner/results.ts';
 import { identitiesOf, readRunContext, type RunIdentity, digestSteering } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
@@ -62,7 +62,7 @@ export async function runPost(): Promise<void> {
       failureOf(error, (stack) => {
         logDebug(redact(stack));
       });
-      log.error(`${what}: ${completeSentence(messageOf(error))}`);
+      log.error(`${what}: ${completeSentence(getErrorMessage(error))}`);
     };
 
   // Find runs only by variables that the runner gave to this process, because an agent can change everything that main

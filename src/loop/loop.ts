@@ -16,7 +16,7 @@ import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { isFinished, type Task } from '../core/tasks/task.ts';
 import { getProgress } from '../core/tasks/queue.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { beginWork, type Work, type WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
@@ -194,7 +194,7 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     return { ...warned, head, withheld: [...work.withheld, ...withheld] };
   } catch (error) {
     deps.log.warning(
-      `Finished tasks and old notes stay where they are, because they could not be archived: ${completeSentence(textOf(error))}`,
+      `Finished tasks and old notes stay where they are, because they could not be archived: ${completeSentence(getErrorText(error))}`,
     );
     return work;
   }

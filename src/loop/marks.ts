@@ -5,7 +5,7 @@ import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts
 import type { Task } from '../core/tasks/task.ts';
 import { withChangedTasks } from '../core/tasks/queue.ts';
 import { joinNames, completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
@@ -56,7 +56,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     const tasks = withChangedTasks(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
     return { ...marked, hasNewCommits: true, state: { ...work.state, tasks } };
   } catch (error) {
-    log.warning(`The states of the prd's entries were not written back: ${completeSentence(textOf(error))}`);
+    log.warning(`The states of the prd's entries were not written back: ${completeSentence(getErrorText(error))}`);
     return work;
   }
 }

@@ -19,7 +19,7 @@ import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
 import { getProgress } from '../core/tasks/queue.ts';
 import { isFinished, nameOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { LoopDeps } from './deps.ts';
 import { type PassedHead, verifyAt } from './verification.ts';
@@ -53,7 +53,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   const unproven: Proven = { work, baseTests: proving.base.tests };
   if (mode === 'false' || deps.signal.aborted) return unproven;
   const changes = await deps.repository.taskChanges().catch((error: unknown) => {
-    deps.log.warning(`What the tests prove is not known: ${completeSentence(textOf(error))}`);
+    deps.log.warning(`What the tests prove is not known: ${completeSentence(getErrorText(error))}`);
     return [];
   });
   const planned = changes.filter(({ task }) => isDue(work, task)).flatMap(planOf);
@@ -121,7 +121,7 @@ async function proveTask(
     runForProof(deps, work, { commit, usualMs: head.durationMs });
   const runWith = (files: readonly RestoredFile[]): Promise<ProofRun | null> =>
     deps.repository.commitReverted({ commit: head.commit, files }).then(run, (error: unknown) => {
-      deps.log.warning(`A file cannot be restored: ${completeSentence(textOf(error))}`);
+      deps.log.warning(`A file cannot be restored: ${completeSentence(getErrorText(error))}`);
       return { kind: 'undecided', why: 'cannot-run' } as const;
     });
   deps.log.info(`verify runs without the change of ${nameIn(work, own.task)} …`);

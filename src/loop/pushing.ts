@@ -19,7 +19,7 @@ import { completeSentence } from '../core/text/phrase.ts';
 import { DAY_MS } from '../core/countdown.ts';
 import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { clearHead, outcomeOfHeldHead, judgeUnverifiedMerge } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { serializeLaneState, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
@@ -326,7 +326,7 @@ function configuration(branch: string, why: string): Outcome {
 
 /** Treats an error as an unreachable server: the commits wait for the next push. */
 export function unreachableBy(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
-  return { kind: 'unreachable', why: textOf(error) };
+  return { kind: 'unreachable', why: getErrorText(error) };
 }
 
 function failed(message: string): Outcome {

@@ -15,7 +15,7 @@ import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-report.ts';
 import { cutText, listFirstNames, toOneLine, completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 
@@ -234,7 +234,7 @@ export async function verifyAt(
     .checkOutCommitAlone(commit, signal)
     .then((folder) => deps.verifier.verify({ folder, from, timeoutMs: timeoutOf(), signal, onReport }))
     .catch((error: unknown) =>
-      signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
+      signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: getErrorText(error) },
     );
   // Undo everything that the commands wrote into the work tree, because it would look like work of the next iteration.
   if (!signal.aborted) await putBack(deps);

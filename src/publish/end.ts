@@ -6,7 +6,7 @@ import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
 import { chooseNextTask, getProgress } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { createUntouchedWork, type ClosedThread, type Work, type EndIntake } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
@@ -79,7 +79,7 @@ interface LiveStatus {
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(
     () => [],
-    (error: unknown) => [`The answer could not be written: ${completeSentence(textOf(error))}`],
+    (error: unknown) => [`The answer could not be written: ${completeSentence(getErrorText(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
   await settleClosedThread(deps, intake.over);
@@ -186,7 +186,7 @@ async function showOutOfRounds(
     }
     return [];
   } catch (error) {
-    const warning = `The pull request could not be updated: ${completeSentence(textOf(error))}`;
+    const warning = `The pull request could not be updated: ${completeSentence(getErrorText(error))}`;
     log.warning(warning);
     return [warning];
   }
@@ -230,7 +230,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       else failures += 1;
     } catch (error) {
       failures += 1;
-      debug(`The status comment on #${String(thread)} was not updated: ${textOf(error)}`);
+      debug(`The status comment on #${String(thread)} was not updated: ${getErrorText(error)}`);
     }
   }
 }

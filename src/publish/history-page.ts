@@ -1,5 +1,5 @@
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { StateStore } from '../ports/state.ts';
 import type { PublishDeps } from './deps.ts';
 
@@ -16,7 +16,7 @@ export async function keepHistoryPage(deps: PageDeps, keep: (page: string) => st
     const page = await renderKnownHistory(deps);
     return page === null ? null : keep(page);
   } catch (error) {
-    deps.log.warning(`The page about merged tasks was not made: ${completeSentence(textOf(error))}`);
+    deps.log.warning(`The page about merged tasks was not made: ${completeSentence(getErrorText(error))}`);
     return null;
   }
 }

@@ -15,7 +15,7 @@ import type { EndIntake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
 /**
@@ -108,7 +108,7 @@ export async function publishLabels(
         );
     }
   };
-  const unfinished = await withTimeLimit(deps.stepWithinMs, writeAll()).then(() => null, textOf);
+  const unfinished = await withTimeLimit(deps.stepWithinMs, writeAll()).then(() => null, getErrorText);
   const warnings = unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`];
   for (const warning of warnings) deps.log.warning(warning);
   return warnings;
@@ -129,7 +129,7 @@ export async function labelPullRequest(
       log.info(`labels of #${String(number)}: ${missing.map((name) => `+${name}`).join(' ')}`);
     return [];
   } catch (error) {
-    const warning = `The labels of pull request #${String(number)} could not be written: ${completeSentence(textOf(error))}`;
+    const warning = `The labels of pull request #${String(number)} could not be written: ${completeSentence(getErrorText(error))}`;
     log.warning(warning);
     return [warning];
   }

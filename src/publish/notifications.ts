@@ -19,7 +19,7 @@ import {
 import { type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { PullRequest, WishResult } from '../ports/forge.ts';
@@ -73,7 +73,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     try {
       await withTimeLimit(deps.stepWithinMs, act());
     } catch (error) {
-      warn(`${what}: ${completeSentence(textOf(error))}`);
+      warn(`${what}: ${completeSentence(getErrorText(error))}`);
     }
   };
   await attempt('Earlier notifications could not be marked as settled', async () => {

@@ -9,7 +9,7 @@ import {
 import { describePushFailure } from '../core/refusals/refusal.ts';
 import { pauseLane } from '../core/sharing/orders.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf, UserError } from '../errors.ts';
+import { getErrorText, UserError } from '../errors.ts';
 import {
   type ClearedHead,
   clearHead,
@@ -198,5 +198,5 @@ async function withoutEmptyBranch(
 
 /** Treats an error as a rejection, because a remote that cannot be reached has accepted nothing. */
 function rejectedBy(error: unknown): Extract<PushResult, { kind: 'rejected' }> {
-  return { kind: 'rejected', why: textOf(error) };
+  return { kind: 'rejected', why: getErrorText(error) };
 }

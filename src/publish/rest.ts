@@ -18,7 +18,7 @@ import { createInitialState, type LaneState } from '../core/lane/state/state.ts'
 import { toIssueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { serializeLaneState, type EndIntake } from '../handover/intake.ts';
 import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
@@ -59,7 +59,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
   try {
     if (isOpen) all = await notifyAlone(deps, intake, { wanted, warn });
   } catch (error) {
-    warn(`Nobody could be notified: ${completeSentence(textOf(error))}`);
+    warn(`Nobody could be notified: ${completeSentence(getErrorText(error))}`);
   }
   return { notified: [...answered, ...selectNotices(deps, notices, all)], warnings };
 }

@@ -8,7 +8,7 @@ import { advanceInSnapshot, finishInSnapshot, settleSnapshot } from '../core/sna
 import { rememberPullsToo } from '../core/snapshot/stored-pull.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { serializeLaneState, findPreviousTranscript, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
 import { publishedPullOf } from '../handover/published-pull.ts';
@@ -126,7 +126,7 @@ export async function saveState(
   const change = rememberPullsToo(finished, published, news);
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   await withTimeLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {
-    deps.log.warning(`The receipt could not be kept: ${completeSentence(textOf(error))}`);
+    deps.log.warning(`The receipt could not be kept: ${completeSentence(getErrorText(error))}`);
   });
   const { lane } = saved;
   if (saved.kind === 'saved') {
@@ -146,7 +146,9 @@ export async function saveState(
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<SealedTranscript | null> {
   if (!hasAnySession(state)) return null;
   return withTimeLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
-    deps.log.warning(`The session is not kept, so the next run starts a new one: ${completeSentence(textOf(error))}`);
+    deps.log.warning(
+      `The session is not kept, so the next run starts a new one: ${completeSentence(getErrorText(error))}`,
+    );
     return null;
   });
 }

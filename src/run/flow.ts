@@ -6,7 +6,7 @@ import { acknowledgeIssue } from '../gate/people/trust.ts';
 import { withPipelineOf } from '../core/policy.ts';
 import type { GateResult, Work, WorkIntake, EndIntake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { createLiveStatus, publishEnd, settleClosedThread } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
@@ -150,7 +150,7 @@ async function findLog({ connect, context, debug }: ActionDeps, { journal }: Wor
     const forge = await connect.forge();
     return (await withTimeLimit(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
   } catch (error) {
-    debug(`The link to the log leads to the whole run: ${textOf(error)}`);
+    debug(`The link to the log leads to the whole run: ${getErrorText(error)}`);
     return context.logUrl;
   }
 }

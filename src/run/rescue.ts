@@ -5,7 +5,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/intake.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import type { ReleaseResult, RestoredState, RestoredStore } from '../ports/state.ts';
 import { publishWork } from '../publish/publish.ts';
 import { withTimeLimit } from '../publish/answers.ts';
@@ -58,7 +58,7 @@ export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
   const claim = record?.claimed.find(({ lane }) => lane === record.work?.lane.id);
   const deps = claim === undefined ? run : { ...run, runTag: claim.runTag };
   const { report, lane } = await rescue(deps).catch((error: unknown) =>
-    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}`),
+    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${getErrorMessage(error)}`),
   );
   if (record === null) {
     for (const claim of await claimable(deps)) await giveBackInTime(deps, claim, 'claim');
@@ -83,7 +83,7 @@ async function recordedClaims(
     const { handed } = await takeIntake(await connect.handoff(null), config.handoff);
     return [{ lane: handed.intake.lane.id, runTag }];
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return [];
   }
 }
@@ -107,7 +107,7 @@ async function claimable(deps: RescueDeps): Promise<readonly Claim[]> {
     const held = read.kind === 'snapshot' ? claimsOfRun(read.snapshot, runTag) : [];
     return [...named.filter(({ lane }) => held.every((claim) => claim.lane !== lane)), ...held];
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return named;
   }
 }
@@ -138,7 +138,7 @@ async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: Lane
     const { lane: restored } = await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane));
     return 'lease' in restored && restored.lease?.runTag === runTag;
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return false;
   }
 }
@@ -223,7 +223,7 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
   try {
     return await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane));
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return null;
   }
 }
@@ -232,7 +232,7 @@ async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<t
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
   const released = await withTimeLimit(limitMs, giveBackUnused(deps, claim, what)).catch(
-    (error: unknown): ReleaseResult => ({ kind: 'claimed', why: messageOf(error) }),
+    (error: unknown): ReleaseResult => ({ kind: 'claimed', why: getErrorMessage(error) }),
   );
   if (released.kind === 'claimed')
     log.warning(
@@ -243,7 +243,7 @@ async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<t
 /** Creates the report of work that could not be published, as far as main got. */
 function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
   failureOf(error, deps.debug);
-  const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}`);
+  const outcome = failed(deps, `The post step could not publish this run: ${getErrorMessage(error)}`);
   return createUnpublishedReport(deps, { ...work, outcome });
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { context } from '@actions/github';
 import type { RunContext } from '../config/config.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { messageOf, textOf, UserError } from '../errors.ts';
+import { getErrorMessage, getErrorText, UserError } from '../errors.ts';
 
 /** The identity of a run, which main and post of one use of the action derive independently. */
 export interface RunIdentity {
@@ -103,7 +103,7 @@ async function readContext(path: string, problems: string[]): Promise<GitHubCont
     const { context } = await import('@actions/github');
     return context;
   } catch (error) {
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a JSON file (${textOf(error)}).`);
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a JSON file (${getErrorText(error)}).`);
     return null;
   }
 }
@@ -142,7 +142,7 @@ function isMade({ runFolder }: RunIdentity, environment: Environment): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw new UserError(
       'infrastructure',
-      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${completeSentence(messageOf(error))} It must be an existing folder that the runner may write to.`,
+      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${completeSentence(getErrorMessage(error))} It must be an existing folder that the runner may write to.`,
       { cause: error },
     );
   }

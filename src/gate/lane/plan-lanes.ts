@@ -8,7 +8,7 @@ import { toIssueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../.
 import { isEligible, getProgress } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { FilesByBranch, RemoteBranch } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
@@ -164,7 +164,7 @@ async function readPredictions(
     return head === undefined ? [] : [{ branch, head }];
   });
   const asked = { branches: heads, symbols: findSymbols(texts.join('\n')) };
-  const read = await repository.history(asked).catch((error: unknown) => textOf(error));
+  const read = await repository.history(asked).catch((error: unknown) => getErrorText(error));
   if (read === null || typeof read === 'string') {
     log.info(`One branch in this run: the history cannot be read. ${read === null ? '' : completeSentence(read)}`);
     return null;

@@ -2,7 +2,7 @@ import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts
 import { isLaneId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { type ComparedPull, type Train, orderMergeTrain } from '../../core/train/train.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import {
@@ -47,7 +47,7 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
     const base = asksForBase ? await baseBranchOf(deps) : (open[0]?.baseBranch ?? '');
     return { open, train: { ...orderMergeTrain(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
-    const why = `The open pull requests could not be read: ${completeSentence(textOf(error))}`;
+    const why = `The open pull requests could not be read: ${completeSentence(getErrorText(error))}`;
     return { open: [], train: null, warnings: [why] };
   }
 }
@@ -67,7 +67,7 @@ async function compare(
   try {
     return await repository.compareOpen({ base: { branch: oldest.baseBranch, tip: oldest.base }, pulls });
   } catch (error) {
-    log.info(`The open pull requests could not be compared: ${completeSentence(textOf(error))}`);
+    log.info(`The open pull requests could not be compared: ${completeSentence(getErrorText(error))}`);
     return null;
   }
 }

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { toFolderKeys, toRootPath } from '../../core/folder.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import { findCredentials } from './credentials/credentials.ts';
 import { buildAuthVariables } from '../git.ts';
 import { changesOfTasks, reviewBranch } from '../inspection/review.ts';
@@ -175,7 +175,7 @@ async function returnToCheckout(work: LaneWork): Promise<void> {
   // The tree no longer has a folder in which git can run, so unbind the quarantine from it.
   bindToTree(work, null);
   await moveCheckoutToTip(work).catch((error: unknown) => {
-    work.options.log.warning(`The checkout stays as the job made it: ${completeSentence(messageOf(error))}`);
+    work.options.log.warning(`The checkout stays as the job made it: ${completeSentence(getErrorMessage(error))}`);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { refusalOfSigning } from '../../core/refusals/refusal.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import type { PushResult, SignResult } from '../../ports/remote.ts';
 import { FETCH_REFS_ONLY, type Git } from '../git.ts';
 import { type Commit, readCommits, isSigned, readCommitChain, withObjects } from '../objects.ts';
@@ -152,8 +152,8 @@ async function makeAll(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return error.kind === 'configuration'
-      ? { kind: 'refused', refusal: refusalOfSigning(messageOf(error)) }
-      : { kind: 'unreachable', why: messageOf(error) };
+      ? { kind: 'refused', refusal: refusalOfSigning(getErrorMessage(error)) }
+      : { kind: 'unreachable', why: getErrorMessage(error) };
   } finally {
     await askRemote(git, [...push, `:${place}`], network);
   }

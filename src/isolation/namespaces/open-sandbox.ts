@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { FailedLevel } from '../../core/isolation/probe.ts';
 import { describeRemains, SANDBOX_UIDS, type SandboxRemains } from '../../core/isolation/sandbox-record.ts';
 import { forbidsPrograms } from '../../core/isolation/view.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { joinSockets } from '../egress/tunnel.ts';
 import { buildNamespaces, sandboxGuardOf, readText } from './namespaces.ts';
@@ -75,7 +75,7 @@ export async function openAgentSandbox(
   } catch (error) {
     // Ignore errors: leftovers stay on record, and the run reports them at its end.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
-    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
+    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(getErrorMessage(error));
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type AgentSandboxRecord,
   type SandboxRemains,
 } from '../../core/isolation/sandbox-record.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import { startOfProcess } from '../probe-attempts.ts';
 import { removeClosedFolder } from '../rootless/remove.ts';
 import {
@@ -115,7 +115,7 @@ async function removeRecorded(
     try {
       leftovers.push(...(await act()).split('\n').filter((line) => line !== ''));
     } catch (error) {
-      leftovers.push(`${what} (${toOneLine(messageOf(error), 200)})`);
+      leftovers.push(`${what} (${toOneLine(getErrorMessage(error), 200)})`);
     }
   };
   for (const known of given)

@@ -16,7 +16,7 @@ import type { Task } from '../../core/tasks/task.ts';
 import { getProgress } from '../../core/tasks/queue.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
 import { toOneLine, toPlainTitle, completeSentence } from '../../core/text/phrase.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import { commitMessageOf, addCommitToWork } from '../commits.ts';
@@ -51,7 +51,9 @@ export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise
   for (const one of spelled) {
     if (deps.signal.aborted || deps.ending.aborted) break;
     applied = await applyOne(deps, applied, one).catch((error: unknown) => {
-      deps.log.warning(`A suggested change of ${one.on.path} was not applied: ${completeSentence(textOf(error))}`);
+      deps.log.warning(
+        `A suggested change of ${one.on.path} was not applied: ${completeSentence(getErrorText(error))}`,
+      );
       return applied;
     });
   }

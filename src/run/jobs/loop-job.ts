@@ -5,7 +5,7 @@ import { findStepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { formatInstant } from '../../core/countdown.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import type { Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
@@ -160,7 +160,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
 async function giveUnfinished({ log }: ActionDeps, giving: HandOverDeps, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
-      `The work so far could not be handed over, so the next hand-over includes it: ${completeSentence(messageOf(error))}`,
+      `The work so far could not be handed over, so the next hand-over includes it: ${completeSentence(getErrorMessage(error))}`,
     );
   });
 }
@@ -188,7 +188,7 @@ function handOverPatches(
         .then(() => folder.write('loop/beside.patch', text))
         .catch((error: unknown) => {
           // Do not warn, because the name of this work is reported anyway.
-          debug(`The agent's work beside the work tree could not be handed over: ${messageOf(error)}`);
+          debug(`The agent's work beside the work tree could not be handed over: ${getErrorMessage(error)}`);
         });
     },
     kept: async () => {

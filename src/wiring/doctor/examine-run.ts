@@ -14,7 +14,7 @@ import { toRootPath } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { buildVerificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { getErrorText, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
 import type { KnownLane } from '../../gate/deps.ts';
 import { NO_NEEDS, type Examination } from '../../run/deps.ts';
@@ -185,6 +185,6 @@ async function tryBase(
     const end = await verifier.verify({ folder, from: 0, timeoutMs, signal, onReport: null });
     return baseTrialOf(end, timeoutMs);
   } catch (error) {
-    return { kind: 'impossible', why: completeSentence(textOf(error)) };
+    return { kind: 'impossible', why: completeSentence(getErrorText(error)) };
   }
 }

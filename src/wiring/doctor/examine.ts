@@ -34,7 +34,7 @@ import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { parseBudgetIn } from '../../core/snapshot/snapshot.ts';
 import { sumWindows } from '../../core/sharing/budget.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import { findWorkingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
@@ -60,7 +60,7 @@ const now = (): number => Date.now();
 /** Examines the set-up for the command line, with the person's checkout, machine and token. */
 export const examineCheckout: ExamineCheckout = async (asked) => {
   const { folder, remote, verify, log } = asked;
-  const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
+  const checkout = await findCheckout(folder, process.env).catch((error: unknown) => getErrorMessage(error));
   if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
   const { top } = checkout;
   const written = await readWorkflowFiles(top);

@@ -13,7 +13,7 @@ import { toFolderKeys, type Folder, toRootPath } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { parseSignalFiles } from '../../core/pipeline/reading/signals-in-files.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { getErrorText, UserError } from '../../errors.ts';
 import { EVENTS } from '../../gate/event/event-table.ts';
 import { findPipeline, findStepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { readBaseTexts } from '../../git/checkout/texts.ts';
@@ -78,7 +78,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     return { kind: 'read', says, warnings: found.kind === 'none' ? [] : found.warnings };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return { kind: 'unknown', why: textOf(error) };
+    return { kind: 'unknown', why: getErrorText(error) };
   }
 }
 

@@ -27,7 +27,7 @@ import { describeWritableFolders } from '../../core/isolation/program-folders.ts
 import { isWithin } from '../../core/isolation/view.ts';
 import { describeRemains } from '../../core/isolation/sandbox-record.ts';
 import { listFirstNames } from '../../core/text/phrase.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import { createProxyFinder } from '../../github/proxied-fetch.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
@@ -55,7 +55,7 @@ export async function createIsolation(world: World): Promise<Isolation> {
   const mustLimit = requiresNetworkLimit(config.isolation.hosts);
   let opened: OpenedAgentSandbox | null = null;
   for (const level of listLevelsToTry(wanted)) {
-    const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => messageOf(error));
+    const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => getErrorMessage(error));
     if (typeof tried !== 'string') {
       opened = tried;
       break;
