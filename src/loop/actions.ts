@@ -1,4 +1,4 @@
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { formatInstant, formatTimeLeft, MINUTE_MS, computeNextRest } from '../core/countdown.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
@@ -239,7 +239,7 @@ async function waitForLimit(
 
 /** Renews the claim. Changes nothing if there is no claim or the store does not answer. */
 async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): Promise<void> {
-  await store.update(renewLease(lane.id, leaseOf(run, clock.now())));
+  await store.update(renewLease(lane.id, createLease(run, clock.now())));
 }
 
 /** Reserves what the run may use from now on, and records the answer in the journal. */

@@ -17,7 +17,7 @@ import { getProgress } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { DAY_MS } from '../core/countdown.ts';
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { getErrorText } from '../errors.ts';
 import { clearHead, outcomeOfHeldHead, judgeUnverifiedMerge } from '../handover/clear-head.ts';
@@ -191,7 +191,7 @@ async function pushOnce(
       lane: lane.id,
       after: work.state.sequence,
       document: (sequence) => buildKilledDocument(deps, work, sequence),
-      holder: leaseOf(deps, deps.clock.now()),
+      holder: createLease(deps, deps.clock.now()),
     }),
     async (along) => {
       const pushed: PushedWithState = await remote.pushWithState({ ...pushing, along }).catch(unreachableBy);

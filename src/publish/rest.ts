@@ -10,7 +10,7 @@ import {
 } from '../core/people/notifications.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import { noChange } from '../core/lane/change.ts';
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { advanceInSnapshot, claimInSnapshot, releaseInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { listUnansweredComments } from '../core/sharing/waiting-issues.ts';
@@ -167,7 +167,7 @@ async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: Res
   const { lane } = state;
   const seen = snapshot ?? emptySnapshot;
   const asking = {
-    lease: leaseOf(deps, now),
+    lease: createLease(deps, now),
     now,
     named: [],
     purpose: 'notice' as const,
@@ -180,7 +180,7 @@ async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: Res
 
 async function releaseLaneClaim({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
   const now = clock.now();
-  await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused: false, now }));
+  await store.update(releaseInSnapshot(lane, { holder: createLease(run, now), isUnused: false, now }));
 }
 
 /** Returns the stored state, or null if it was lost; the next run that works begins a new one. */
@@ -205,7 +205,7 @@ async function remember(
   const now = clock.now();
   const document = (newest: number): string =>
     serializeLaneState({ ...state, sequence: newest, savedAt: now }, { transcript, redact });
-  const advanced = advanceInSnapshot({ lane, after: sequence, document, holder: leaseOf(run, now) });
+  const advanced = advanceInSnapshot({ lane, after: sequence, document, holder: createLease(run, now) });
   await store.update((snapshot) => {
     const kept = advanced(snapshot);
     return { ...kept, snapshot: settle(kept.snapshot) };

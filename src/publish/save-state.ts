@@ -1,4 +1,4 @@
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { hasAnySession } from '../core/lane/session.ts';
 import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished } from '../core/lane/settle/settle-published.ts';
@@ -47,7 +47,7 @@ export async function saveStateFirst(deps: PublishDeps, work: Work, end: Publish
           transcript,
           redact: deps.redact,
         }),
-      holder: leaseOf(deps, deps.clock.now()),
+      holder: createLease(deps, deps.clock.now()),
     }),
   );
   return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
@@ -122,7 +122,7 @@ export async function saveState(
           ...{ taskLabel: deps.config.taskLabel, agents: deps.config.agent.order },
         });
   const news = { closed: work.notes.train?.closed ?? [], reverts: work.notes.reverts };
-  const finished = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
+  const finished = finishInSnapshot({ ...copy, saver: createLease(deps, now), now, run, stored });
   const change = rememberPullsToo(finished, published, news);
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   await withTimeLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {

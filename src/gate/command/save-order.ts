@@ -1,4 +1,4 @@
-import { leaseOf } from '../../config/config.ts';
+import { createLease } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import {
@@ -82,7 +82,7 @@ async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, 
   ]);
   const copy = { lane: state.lane, sequence, document: serializeState(obeyed) };
   const now = clock.now();
-  const change = finishInSnapshot({ ...copy, saver: leaseOf(run, now), now, run: null, stored: null });
+  const change = finishInSnapshot({ ...copy, saver: createLease(run, now), now, run: null, stored: null });
   const saved = await store.save({ ...copy, transcript: null }, change, run.runTag);
   if (saved.kind === 'not-kept')
     throw notKept(

@@ -1,6 +1,6 @@
 import { endRun } from '../../core/lane/settle/settle.ts';
 import { discountProgress, recordPublished } from '../../core/lane/settle/settle-published.ts';
-import { leaseOf } from '../../config/config.ts';
+import { createLease } from '../../config/config.ts';
 import { advanceInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
 import { hasAnySession } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
@@ -77,7 +77,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       if (pushed.kind !== 'pushed') throw refused(branch, describePushFailure(pushed));
       lastPublished = { state: { ...work.state, sequence }, iterations: work.journal.length };
       const document = (next: number): string => buildKilledDocument(deps, { ...work, remoteHead: there }, next);
-      const holder = leaseOf(deps, clock.now());
+      const holder = createLease(deps, clock.now());
       const kept = await store.update(advanceInSnapshot({ lane, after: sequence, document, holder }));
       sequence = (kept.kind === 'updated' ? kept.answer : null) ?? sequence;
     },
@@ -108,7 +108,13 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       };
       const journal = packJournal(deps.readJournal(), { lastHash: state.journalHash, redact });
       const stored = storedRunOf(work, { ...ending, requests: null, journal });
-      const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
+      const change = finishInSnapshot({
+        ...copy,
+        saver: createLease(deps, clock.now()),
+        now: clock.now(),
+        run,
+        stored,
+      });
       const saved = await store.save({ ...copy, transcript }, change, runTag);
       if (saved.kind !== 'saved') log.warning(`The state was not saved: ${completeSentence(saved.why)}`);
       return {
