@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_NAMES, AGENTS, keyInputOf, keyVariablesOf } from '../src/core/agent-names.ts';
+import { AGENT_NAMES, AGENTS, nameKeyInput, keyVariablesOf } from '../src/core/agent-names.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
 import { outputsIn, withInputs } from './action-yml.ts';
@@ -112,7 +112,7 @@ export function withCapabilities(page: string): string {
     ...rows,
   ].join('\n');
   const keys = AGENT_NAMES.filter((name) => keyVariablesOf(name).length > 0).map((name) => {
-    const inputs = keyVariablesOf(name).map((variable) => `\`${keyInputOf(variable)}\``);
+    const inputs = keyVariablesOf(name).map((variable) => `\`${nameKeyInput(variable)}\``);
     return `| \`${name}\` | ${inputs.join(' or ')} |`;
   });
   return page

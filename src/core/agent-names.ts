@@ -30,7 +30,7 @@ export const PACKAGED_AGENTS = agentsWith('source');
 export const KEY_VARIABLES: readonly string[] = [...new Set(AGENT_NAMES.flatMap((name) => keyVariablesOf(name)))];
 
 /** Inputs with the key of an agent's provider. Each is another way to set the environment variable of the same name. */
-export const KEY_INPUTS: readonly string[] = KEY_VARIABLES.map(keyInputOf);
+export const KEY_INPUTS: readonly string[] = KEY_VARIABLES.map(nameKeyInput);
 
 /** Returns the environment variables of an agent's keys that have an input, the usual one first. */
 export function keyVariablesOf(name: AgentName): readonly string[] {
@@ -38,7 +38,7 @@ export function keyVariablesOf(name: AgentName): readonly string[] {
 }
 
 /** Returns the input of a variable: `ANTHROPIC_API_KEY` → `anthropic-api-key`. */
-export function keyInputOf(variable: string): string {
+export function nameKeyInput(variable: string): string {
   return variable.toLowerCase().replaceAll('_', '-');
 }
 

@@ -16,7 +16,7 @@ import { createLanelessReport, type RunReport, type ParallelEnd } from '../hando
 import { selectLaneReport } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../report/pages/together.ts';
-import { type FailedOutcome, failureOf } from '../run/failure.ts';
+import { type FailedOutcome, convertErrorToOutcome } from '../run/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import {
@@ -169,7 +169,7 @@ export async function runMain(): Promise<void> {
   }
 
   function giveUp(error: unknown): void {
-    finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
+    finish(endedReport(convertErrorToOutcome(error, debugRedacted), startedAt), 'failure');
   }
 
   function showEnd(end: RunEnd, config: Config): void {
@@ -277,7 +277,7 @@ export async function runMain(): Promise<void> {
       write();
       return null;
     } catch (error) {
-      const failure = failureOf(error, debugRedacted);
+      const failure = convertErrorToOutcome(error, debugRedacted);
       log.warning(failure.message);
       return failure;
     }

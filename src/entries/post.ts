@@ -13,7 +13,7 @@ import { createLanelessReport } from '../handover/report.ts';
 import { rescueLostRun, rescueRun, type RescueLimits } from '../run/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { failureOf } from '../run/failure.ts';
+import { convertErrorToOutcome } from '../run/failure.ts';
 import { getErrorMessage } from '../errors.ts';
 import { addSummary, createLog, logDebug, readInputTexts, maskValues } from '../runner/results.ts';
 import { identitiesOf, readRunContext, type RunIdentity, digestSteering } from '../runner/run-context.ts';
@@ -59,7 +59,7 @@ export async function runPost(): Promise<void> {
   const logFailure =
     (what: string) =>
     (error: unknown): void => {
-      failureOf(error, (stack) => {
+      convertErrorToOutcome(error, (stack) => {
         logDebug(redact(stack));
       });
       log.error(`${what}: ${completeSentence(getErrorMessage(error))}`);

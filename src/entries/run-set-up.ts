@@ -1,7 +1,7 @@
 import { buildVerifyEnvironment, describeWithheldVariables } from '../config/agent-environment.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig, parseReach, type NotificationInputs } from '../config/inputs.ts';
-import { type FailedOutcome, failureOf } from '../run/failure.ts';
+import { type FailedOutcome, convertErrorToOutcome } from '../run/failure.ts';
 import { readInputTexts, logDebug } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
 import {
@@ -33,7 +33,7 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
       return await read();
     } catch (error) {
       problems.push(
-        failureOf(error, (stack) => {
+        convertErrorToOutcome(error, (stack) => {
           logDebug(secretsOf(environment, null).redact(stack));
         }),
       );

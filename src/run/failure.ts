@@ -19,7 +19,7 @@ const DISK_FULL = /\b(?:ENOSPC|EDQUOT)\b|no space left on device|disk quota exce
  * Turns an error into an outcome. An error that is not a UserError is a defect or a machine failure, whose stack only
  * debug logging shows.
  */
-export function failureOf(error: unknown, debug: (text: string) => void): FailedOutcome {
+export function convertErrorToOutcome(error: unknown, debug: (text: string) => void): FailedOutcome {
   const words = completeSentence(getErrorMessage(error));
   const isFull = DISK_FULL.test(words);
   const known = error instanceof UserError ? error.kind : null;

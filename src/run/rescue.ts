@@ -17,7 +17,7 @@ import { takeIntake } from './jobs/parcels.ts';
 import { listRecordedExporters } from './agents.ts';
 import { connectStages, giveBackLane } from './stages.ts';
 import { logRefusedWishes, createUnpublishedReport, createWorklessReport, withGitHubFacts } from './reports.ts';
-import { failureOf } from './failure.ts';
+import { convertErrorToOutcome } from './failure.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { listLaneAnswers } from '../core/snapshot/snapshot.ts';
 
@@ -242,7 +242,7 @@ async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<t
 
 /** Creates the report of work that could not be published, as far as main got. */
 function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
-  failureOf(error, deps.debug);
+  convertErrorToOutcome(error, deps.debug);
   const outcome = failed(deps, `The post step could not publish this run: ${getErrorMessage(error)}`);
   return createUnpublishedReport(deps, { ...work, outcome });
 }

@@ -1,4 +1,4 @@
-import { type AgentName, AGENTS, DEFAULT_AGENT, keyInputOf, keyVariablesOf } from '../agent-names.ts';
+import { type AgentName, AGENTS, DEFAULT_AGENT, nameKeyInput, keyVariablesOf } from '../agent-names.ts';
 import { LOGINS } from '../agents/login-term.ts';
 import { listFirstNames, quoteYamlText } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
@@ -30,7 +30,7 @@ export function keyOfChoices(choices: AgentChoices): { readonly input: string; r
   const { agent, key } = choices;
   const [usual, other = usual] = keyVariablesOf(agent);
   const secret = hasKeyKinds(agent) && key === 'subscription' ? other : usual;
-  return secret === undefined || loginOfChoices(choices) !== null ? null : { input: keyInputOf(secret), secret };
+  return secret === undefined || loginOfChoices(choices) !== null ? null : { input: nameKeyInput(secret), secret };
 }
 
 /** Maximum length of a command. */

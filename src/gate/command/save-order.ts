@@ -15,7 +15,7 @@ import { UserError } from '../../errors.ts';
 import { type CommandAnswer, endIntake, createRunNotes, type Receipt, type EndIntake } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
+import { findBaseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
 import { findPrompt, findTaskFiles } from '../tasks/file-tasks.ts';
 import { listTasks } from '../tasks/sources.ts';
 import { listQueuedIssues } from '../tasks/queued-issues.ts';
@@ -160,7 +160,7 @@ export async function reportStatus(deps: GateDeps, id: LaneId, answer: CommandAn
     lane: {
       id,
       branch,
-      baseBranch: await baseBranchOf(deps),
+      baseBranch: await findBaseBranch(deps),
       start: { kind: 'fresh' },
       pullRequest: await forge.pullRequestOf(branch),
     },

@@ -32,7 +32,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranchOf } from '../lane/restore.ts';
+import { findBaseBranch } from '../lane/restore.ts';
 import { createTrustCheck } from '../people/trust.ts';
 
 /** Maximum number of checks named in a message. */
@@ -104,7 +104,7 @@ export async function readFeedback(
   const checks = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = checks?.judged?.failed ?? [];
   const mayMerge = now.mergeable === 'conflicting' || update;
-  const base = answersChecks && mayMerge ? await baseBranchOf(deps) : now.base.branch;
+  const base = answersChecks && mayMerge ? await findBaseBranch(deps) : now.base.branch;
   const merge = { update, isOurBase: base === now.base.branch };
   const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map(), ...merge }) : [];
   const subjects = [...people.tasks, ...ofCi];

@@ -46,7 +46,7 @@ import {
   restoreFrom,
   unreadFeedback,
 } from './kept-lane.ts';
-import { baseBranchOf, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
+import { findBaseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
 import { reconsiderRedBase } from './red-base.ts';
 import type { FoundStart } from './start.ts';
 
@@ -280,7 +280,7 @@ async function findPlace(
   { id }: WorkRequest,
   { look, restored, work }: LaneRestoration & { readonly work: Work },
 ): Promise<Place> {
-  const base = await baseBranchOf(deps);
+  const base = await findBaseBranch(deps);
   const found = work.found ?? (await findLaneStart(deps, { look, restored }));
   const lane = { id, branch: look.branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
   // A branch that begins again gets another pull request, so forget the facts about the old one.

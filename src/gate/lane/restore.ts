@@ -367,7 +367,7 @@ export async function checkBeforeSpending(
 }
 
 /** Returns the branch that work starts from. */
-export async function baseBranchOf(deps: GateDeps): Promise<string> {
+export async function findBaseBranch(deps: GateDeps): Promise<string> {
   if (deps.config.baseBranch !== null) return deps.config.baseBranch;
   const event = defaultBranchOfEvent.safeParse(deps.context.event.payload);
   return event.success ? event.data.repository.default_branch : deps.forge.defaultBranch();

@@ -15,7 +15,7 @@ import {
   withPullNews,
 } from '../../core/snapshot/stored-pull.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranchOf } from './restore.ts';
+import { findBaseBranch } from './restore.ts';
 
 /** Maximum number of pull requests whose end is requested by number. */
 const MAX_OLDER = 50;
@@ -44,7 +44,7 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
       ? compared
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
     const asksForBase = open.some((one) => one.isBehind || one.mustBeCurrent || one.mergeable === 'conflicting');
-    const base = asksForBase ? await baseBranchOf(deps) : (open[0]?.baseBranch ?? '');
+    const base = asksForBase ? await findBaseBranch(deps) : (open[0]?.baseBranch ?? '');
     return { open, train: { ...orderMergeTrain(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
     const why = `The open pull requests could not be read: ${completeSentence(getErrorText(error))}`;

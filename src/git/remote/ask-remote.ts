@@ -85,7 +85,7 @@ export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof insp
 }
 
 /** Returns the result of a push that did not succeed. */
-export function pushRefusalOf(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
+export function classifyPushRefusal(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(extractServerWords(answer));
   if (answer.exitCode === -1 || refusal.kind === 'transient')
     return { kind: 'unreachable', why: explainRefusal(refusal) };
@@ -197,7 +197,7 @@ export async function pushBranchFrom(
     ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
     network,
   );
-  return pushed.exitCode === 0 ? { kind: 'pushed' } : pushRefusalOf(pushed);
+  return pushed.exitCode === 0 ? { kind: 'pushed' } : classifyPushRefusal(pushed);
 }
 
 /** Parses the output of `git ls-remote`: a ref and the object to which it points, or `ref: …` for a symbolic one. */
@@ -253,7 +253,7 @@ export async function pushTogether(
     buildNetwork(options),
   );
   const taken = takenRefs(answer.stdout.toString());
-  const refused = answer.exitCode === 0 ? null : pushRefusalOf(answer);
+  const refused = answer.exitCode === 0 ? null : classifyPushRefusal(answer);
   const results: PushResult[] = [];
   for (const push of pushes) {
     const problem = problems.get(push);

@@ -5,7 +5,7 @@ import type { Git, GitAnswer } from '../git.ts';
 import {
   askRemote,
   buildNetwork,
-  pushRefusalOf,
+  classifyPushRefusal,
   type Question,
   readRemote,
   rejectPush,
@@ -40,7 +40,7 @@ export async function deleteBranch(
   const { tip } = await readRemote(git, question);
   if (tip === null) return { kind: 'gone' };
   if (tip !== head) return { kind: 'moved' };
-  const refused = pushRefusalOf(removed);
+  const refused = classifyPushRefusal(removed);
   return refused.kind === 'refused' ? refused : rejectPush(refused.why);
 }
 

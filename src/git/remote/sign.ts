@@ -4,7 +4,14 @@ import { getErrorMessage, UserError } from '../../errors.ts';
 import type { PushResult, SignResult } from '../../ports/remote.ts';
 import { FETCH_REFS_ONLY, type Git } from '../git.ts';
 import { type Commit, readCommits, isSigned, readCommitChain, withObjects } from '../objects.ts';
-import { askRemote, buildNetwork, readRemote, pushRefusalOf, rejectPush, type RemoteOptions } from './ask-remote.ts';
+import {
+  askRemote,
+  buildNetwork,
+  readRemote,
+  classifyPushRefusal,
+  rejectPush,
+  type RemoteOptions,
+} from './ask-remote.ts';
 
 /**
  * Maximum number of commits that are signed for one push. GitHub accepts about 500 requests an hour that create
@@ -139,7 +146,7 @@ async function makeAll(
   const place = unsignedRefOf(branch);
   const push = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--force', url];
   const sent = await askRemote(git, [...push, `${commit}:${place}`], network);
-  if (sent.exitCode !== 0) return pushRefusalOf(sent);
+  if (sent.exitCode !== 0) return classifyPushRefusal(sent);
   try {
     for (const { tree, message, parents } of rest) {
       const onto = last === null ? parents : [last, ...parents.slice(1)];

@@ -26,7 +26,7 @@ import {
 import { createWorklessReport } from '../reports.ts';
 import { hashText } from '../packed-journal.ts';
 import { UserError } from '../../errors.ts';
-import { failureOf } from '../failure.ts';
+import { convertErrorToOutcome } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
 import { createRecording, type Recording } from '../recording.ts';
@@ -70,7 +70,7 @@ export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStar
 export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
   const recording = createRecording(deps);
   const report = await flow(deps, recording).catch((error: unknown) =>
-    createWorklessReport(deps, failureOf(error, deps.debug), deps.startedAt),
+    createWorklessReport(deps, convertErrorToOutcome(error, deps.debug), deps.startedAt),
   );
   deps.show({ doing: 'ended', work: null, task: null, resumeAt: null, outcome: report.outcome });
   return report;
@@ -196,7 +196,7 @@ async function work(
     );
     return await finish(worked);
   } catch (error) {
-    const outcome = failureOf(error, deps.debug);
+    const outcome = convertErrorToOutcome(error, deps.debug);
     const unfinished = recording.work();
     if (unfinished === null) {
       await releaseLane(gateDeps, intake.lane.id);

@@ -12,7 +12,7 @@ import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
 import { createLoopAgents, listOpenedExporters, openFirstAgents, createSessionExport } from '../agents.ts';
 import { createUnpublishedReport, createWorklessReport } from '../reports.ts';
-import { failureOf } from '../failure.ts';
+import { convertErrorToOutcome } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
 import type { Recording } from '../recording.ts';
@@ -103,7 +103,7 @@ async function handOverFailure(
   recording: Recording,
   { giving, error }: { readonly giving: HandOverDeps; readonly error: unknown },
 ): Promise<RunEnd> {
-  const outcome = failureOf(error, deps.debug);
+  const outcome = convertErrorToOutcome(error, deps.debug);
   const work = recording.work();
   const isolation = deps.connect.isolation();
   const ended: Work | null =

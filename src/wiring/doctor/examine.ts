@@ -13,7 +13,7 @@ import {
   buildVerifyEnvironment,
   describeWithheldVariables,
 } from '../../config/agent-environment.ts';
-import { workingFolderOf } from '../../config/fields.ts';
+import { parseWorkingFolder } from '../../config/fields.ts';
 import { DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
@@ -69,7 +69,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(
     top,
-    toRootPath(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
+    toRootPath(parseWorkingFolder(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
   );
   const [repository, key, opened] = await Promise.all([
     askGitHub({ ...asked, folder: top }, workflows, settings),
@@ -193,7 +193,7 @@ async function tryVerify(
   if (withheld.length > 0) return { kind: 'withheld', why: withheld.join(' ') };
   return log === null
     ? { kind: 'not-tried' }
-    : tryCommands(top, { commands, within: workingFolderOf(step.inputs), variables }, log);
+    : tryCommands(top, { commands, within: parseWorkingFolder(step.inputs), variables }, log);
 }
 
 /**

@@ -3,7 +3,7 @@ import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { chooseFrom, describeMovedInput, toolRulesOf } from '../../config/agent-inputs.ts';
-import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
+import { listField, parsePriceLines, parseWorkingFolder } from '../../config/fields.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
@@ -107,7 +107,7 @@ export async function tryPipelines(
     const given = buildVerifyEnvironment(environment, names, ALL_PROVIDERS);
     const known = Object.entries(given).filter(([, text]) => !isExpression(text));
     const texts = new Set<string>();
-    const within = workingFolderOf(inputs);
+    const within = parseWorkingFolder(inputs);
     const repository = committed(within, { folder, env, texts });
     const agent = chooseFrom(inputs);
     const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { answerSettings, type GivenTexts, selectOwnTexts, listSettingsPaths } from '../../config/settings/run-texts.ts';
-import { workingFolderOf } from '../../config/fields.ts';
+import { parseWorkingFolder } from '../../config/fields.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import { isExpression, type RalphStep } from '../../core/doctor/workflow.ts';
@@ -39,7 +39,7 @@ export async function readSettingsWithin(
   where: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<ReportedSettings> {
   const worksThere = ({ workflow: { uses } }: Extract<WorkflowFile, { kind: 'workflow' }>): boolean =>
-    workingFolderOf(uses[0]?.inputs ?? {}) === within;
+    parseWorkingFolder(uses[0]?.inputs ?? {}) === within;
   const workflows = files.filter((file) => file.kind === 'workflow');
   const chosen = workflows.find(worksThere) ?? (within === '' ? workflows[0] : undefined);
   const [answered] = chosen === undefined ? [] : await effectiveSettingsOf([chosen], where);
@@ -73,7 +73,7 @@ export async function effectiveSettingsOf(
     if (step === undefined) continue;
     const { environment } = step;
     const given = await givenBy(step);
-    const within = workingFolderOf(selectOwnTexts(given));
+    const within = parseWorkingFolder(selectOwnTexts(given));
     const files = known.has(within) ? (known.get(within) ?? null) : await settingsTexts({ folder, within, env });
     known.set(within, files);
     answers.push(answerSettings({ workflow: path, given, environment, files }));
