@@ -313,7 +313,7 @@ function toolRules() {
 }
 
 /** Returns the rules of an `allowed-tools` text, or the items of the text if it is unusable. */
-export function toolRulesOf(text: string): readonly string[] {
+export function parseToolRules(text: string): readonly string[] {
   const parsed = toolRules().safeParse(text);
   return parsed.success ? parsed.data : listField().parse(text);
 }

@@ -5,7 +5,14 @@ import { connectPorts } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
 import { readSettledTexts } from '../wiring/settings/run-settings.ts';
-import { createWorld, hasCollector, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
+import {
+  createWorld,
+  hasCollector,
+  listJobSecrets,
+  systemClock,
+  type ServerTimeouts,
+  type World,
+} from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
@@ -49,7 +56,7 @@ type Environment = World['environment'];
  */
 export async function runPost(): Promise<void> {
   const environment = withKeyInputs(process.env);
-  const { redact } = secretsOf(environment, null);
+  const { redact } = listJobSecrets(environment, null);
   const log = createLog(redact);
   const runnerFiles = createRunnerFiles(environment, () => undefined);
   setTimeout(() => {
@@ -118,7 +125,7 @@ async function finish(known: {
   const { phase } = read.config.handoff;
   // The jobs `loop` and `finish` have nothing to clean up, because they neither publish nor claim anything.
   if (phase === 'loop' || phase === 'finish') return;
-  const secrets = secretsOf(environment, read.config);
+  const secrets = listJobSecrets(environment, read.config);
   const world = createWorld({
     environment,
     ...read,
@@ -173,7 +180,7 @@ function refuse(refused: {
   readonly problem: string;
 }): void {
   const { environment, runnerFiles, problem } = refused;
-  const { redact } = secretsOf(environment, null);
+  const { redact } = listJobSecrets(environment, null);
   const message = `${problem} The next run continues from what was saved before.`;
   createLog(redact).error(message);
   const now = systemClock.now();

@@ -8,10 +8,10 @@ import {
   ALL_PROVIDERS,
   describeAmbiguousLogins,
   findProblemsByAgent,
-  loginProblemsOf,
+  listLoginProblems,
 } from '../wiring/agents/providers.ts';
 import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
-import { secretsOf, type World } from '../wiring/world.ts';
+import { listJobSecrets, type World } from '../wiring/world.ts';
 
 /** The inputs and the environment of a run, as far as they are usable. */
 export type RunSetUp =
@@ -34,7 +34,7 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
     } catch (error) {
       problems.push(
         convertErrorToOutcome(error, (stack) => {
-          logDebug(secretsOf(environment, null).redact(stack));
+          logDebug(listJobSecrets(environment, null).redact(stack));
         }),
       );
       return null;
@@ -50,7 +50,7 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
     const { order, others } = config.agent;
     const logsIn = config.handoff.login.kind !== 'lasting';
     const loginProblems = [
-      ...loginProblemsOf(environment, order),
+      ...listLoginProblems(environment, order),
       ...describeAmbiguousLogins(environment, order, logsIn),
     ];
     const otherLoginProblems = findProblemsByAgent(environment, others);

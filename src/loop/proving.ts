@@ -1,5 +1,5 @@
 import { serializeEvent } from '../core/journal/journal.ts';
-import { hasShareOf, findTaskShare } from '../core/lane/change.ts';
+import { hasTaskShare, findTaskShare } from '../core/lane/change.ts';
 import { recordProofs, type TaskProof } from '../core/lane/verification.ts';
 import {
   isWorthProving,
@@ -100,7 +100,7 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
 function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
   const { proof } = findTaskShare(change, task);
   const isOver = isFinished(getProgress(tasks, task)) || isPromptTask(task);
-  return isOver && hasShareOf(change, task) && (proof === undefined || isProofCutOff(proof));
+  return isOver && hasTaskShare(change, task) && (proof === undefined || isProofCutOff(proof));
 }
 
 function planOf(own: TaskChanges): readonly Planned[] {

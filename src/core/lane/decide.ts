@@ -3,7 +3,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { listUnverifiedTasks, listTasksHeldByOthers } from './verification.ts';
 import { type CircuitView, countTrue, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { isChangeFull, hasShareOf } from './change.ts';
+import { isChangeFull, hasTaskShare } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { selectHintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
@@ -15,7 +15,7 @@ import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, chooseNextTask, getProgress } from '../tasks/queue.ts';
 import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
-import { accessErrorOf, type Verdict } from './verdict/verdict.ts';
+import { findAccessError, type Verdict } from './verdict/verdict.ts';
 import { findExhaustedWindow, type Windows } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
 import { completeSentence } from '../text/phrase.ts';
@@ -223,7 +223,7 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
   const refusal = findStepRefusal(run.last?.steps ?? []);
   if (refusal !== null) return { kind: 'failed', reason: 'configuration', message: refusal };
-  const problem = run.last === null ? null : accessErrorOf(run.last.analysis);
+  const problem = run.last === null ? null : findAccessError(run.last.analysis);
   const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
   const isHandedOn = isOfProvider && chooseAgent(policy.agents, state.providers, now).kind !== 'refused';
   return problem === null || isHandedOn
@@ -286,11 +286,11 @@ function waitingForReview(situation: Situation): Outcome | null {
   if (state.lane !== QUEUE || !isChangeFull(state.change, state.tasks, policy)) return null;
   const goesOn = taskToWork(situation);
   if (goesOn !== null && isFeedback(goesOn.id)) return null;
-  const unbegun = tasks.filter(({ id }) => !hasShareOf(state.change, id) && !isFeedback(id));
+  const unbegun = tasks.filter(({ id }) => !hasTaskShare(state.change, id) && !isFeedback(id));
   const next = taskToWork({ ...situation, tasks: unbegun });
   // An open-ended prompt is never finished, so the pull request is reviewed before its work continues.
   if (goesOn !== null && isPromptTask(goesOn.id)) return { kind: 'idle', reason: 'waiting_for_review' };
-  return next !== null && (goesOn === null || !hasShareOf(state.change, goesOn.id))
+  return next !== null && (goesOn === null || !hasTaskShare(state.change, goesOn.id))
     ? { kind: 'idle', reason: 'waiting_for_review' }
     : null;
 }

@@ -88,7 +88,7 @@ function asUser(root: RootAccess, uid: number): readonly string[] {
 }
 
 /** Creates the AgentSandbox from its foundation. */
-export function agentSandboxOf(foundation: SandboxFoundation): AgentSandbox {
+export function buildAgentSandbox(foundation: SandboxFoundation): AgentSandbox {
   const { root, runFolder, uid, way, withTree, guard, lost } = foundation;
   const { folder } = foundation.record;
   const folders = {

@@ -7,7 +7,7 @@ import { formatNeedsMarker, type Need, type Notification } from '../../core/peop
 import { issueOfId, nameOfTaskId, type TaskId, computeNextTurn } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { isListedTask, markingFileOf } from '../../core/tasks/task.ts';
+import { isListedTask, findMarkingFile } from '../../core/tasks/task.ts';
 import { listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -195,7 +195,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
 
 function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
-  const file = markingFileOf(task, progress);
+  const file = findMarkingFile(task, progress);
   if (file !== null)
     return `It is marked as ${progress.state} in ${renderCode(file, 80)}, and nothing was tried here yet.`;
   switch (kind) {

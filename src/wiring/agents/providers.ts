@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Order = readonly Pick<ConfiguredAgent, 'name'>[];
 
 /** Returns the reasons why an agent of the order cannot log in, as sentences; empty if all can. */
-export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {
+export function listLoginProblems(environment: Environment, order: Order): readonly string[] {
   return [...new Set(order.flatMap(({ name }) => findLoginProblems(environment, AGENTS[name].provider)))];
 }
 
@@ -40,7 +40,7 @@ export function findProblemsByAgent(
   environment: Environment,
   order: Order,
 ): Readonly<Partial<Record<AgentName, readonly string[]>>> {
-  return Object.fromEntries(order.map((one) => [one.name, loginProblemsOf(environment, [one])]));
+  return Object.fromEntries(order.map((one) => [one.name, listLoginProblems(environment, [one])]));
 }
 
 /** Returns the keys that protect stored data: those of the agents that have one, each once, in their order. */

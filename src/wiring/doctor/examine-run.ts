@@ -20,7 +20,7 @@ import type { KnownLane } from '../../gate/deps.ts';
 import { NO_NEEDS, type Examination } from '../../run/deps.ts';
 import { findCacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
-import { effectiveSettingsOf } from '../settings/effective-settings.ts';
+import { readEffectiveSettings } from '../settings/effective-settings.ts';
 import { actionRules, tryPipeline } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS, listUnpricedModels } from './trials.ts';
 import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
@@ -37,7 +37,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
   const written = await readWorkflowFiles(context.workspace);
-  const settings = await effectiveSettingsOf(written, { folder: context.workspace, env: environment });
+  const settings = await readEffectiveSettings(written, { folder: context.workspace, env: environment });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(context.workspace, toRootPath(config.workingDirectory, '.ralph/AGENT.md'));

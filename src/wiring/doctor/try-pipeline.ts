@@ -2,7 +2,7 @@ import { findRefusedCommands } from '../../agents/rules/shell-rules.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
-import { chooseFrom, describeMovedInput, toolRulesOf } from '../../config/agent-inputs.ts';
+import { chooseFrom, describeMovedInput, parseToolRules } from '../../config/agent-inputs.ts';
 import { listField, parsePriceLines, parseWorkingFolder } from '../../config/fields.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
@@ -19,7 +19,7 @@ import { findPipeline, findStepAgentProblems } from '../../gate/lane/pipeline.ts
 import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
 import { listUnpricedModels } from './trials.ts';
-import { ALL_PROVIDERS, describeAmbiguousLogins, findProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
+import { ALL_PROVIDERS, describeAmbiguousLogins, findProblemsByAgent, listLoginProblems } from '../agents/providers.ts';
 
 /** The rules of this version of the action. */
 export const actionRules: ActionRules = {
@@ -31,7 +31,7 @@ export const actionRules: ActionRules = {
   loginProblems: (environment, { action, inputs }) => {
     const { order } = chooseFrom(inputs);
     return [
-      ...loginProblemsOf(environment, order),
+      ...listLoginProblems(environment, order),
       ...describeAmbiguousLogins(environment, order, logsInWithoutKey(action)),
     ];
   },
@@ -48,7 +48,7 @@ export const actionRules: ActionRules = {
     ),
   keyInputs: KEY_INPUTS,
   refusedCommands: findRefusedCommands,
-  toolRulesOf,
+  toolRulesOf: parseToolRules,
   defaults: DEFAULTS,
 };
 
@@ -115,7 +115,7 @@ export async function tryPipelines(
       repository,
       // Variables that every program gets have other values on the runner, but only their existence matters here.
       variables: { ...buildVerifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
-      allowedTools: toolRulesOf(tools),
+      allowedTools: parseToolRules(tools),
       within,
       agents: { agent, context: { otherLoginProblems: findProblemsByAgent(keys, agent.others) } },
     });

@@ -3,7 +3,7 @@ import type { LocalRunResult } from '../../cli/run/run.ts';
 import type { Config } from '../../config/config.ts';
 import { decideNextStep, createRunSoFar } from '../../core/lane/decide.ts';
 import { isWorthWaiting } from '../../core/loop/next-action.ts';
-import { conclusionOf, type Outcome } from '../../core/outcome.ts';
+import { deriveConclusion, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { toTerminalLine } from '../../core/text/phrase.ts';
@@ -204,7 +204,7 @@ function ended(
   print(`No call would be made${until}: ${outcome.kind} (${outcome.reason})${message}\n`);
   return {
     ended: { ...NOTHING, outcome: outcome.kind, reason: outcome.reason },
-    failed: conclusionOf(outcome, config.failOn) === 'failure',
+    failed: deriveConclusion(outcome, config.failOn) === 'failure',
   };
 }
 

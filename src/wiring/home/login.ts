@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AGENTS } from '../../core/agent-names.ts';
 import type { AgentManifest } from '../../core/agents/manifest.ts';
-import { loginProblemsOf } from '../agents/providers.ts';
+import { listLoginProblems } from '../agents/providers.ts';
 import type { Config } from '../../config/config.ts';
 
 /** The agent's login on a person's machine. */
@@ -25,7 +25,7 @@ export function findHomeLogin(
   { isolation, agent }: Pick<Config, 'isolation' | 'agent'>,
   platform: NodeJS.Platform,
 ): HomeLogin {
-  const problems = loginProblemsOf(environment, agent.order);
+  const problems = listLoginProblems(environment, agent.order);
   const [{ name }, another] = agent.order;
   const { ownLogin, keys } = AGENTS[name].provider;
   const hasKey = keys.some((variable) => (environment[variable] ?? '').trim() !== '');

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sandboxGuardOf } from '../../../src/isolation/namespaces/namespaces.ts';
-import { agentSandboxOf } from '../../../src/isolation/namespaces/sandbox-of.ts';
+import { buildAgentSandbox } from '../../../src/isolation/namespaces/sandbox-of.ts';
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
 import {
   CHANGE_OWNER_SCRIPT,
@@ -213,7 +213,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     const root = await findRoot({ PATH: process.env['PATH'] });
     const folder = join(base, 'ralph-sandbox-aaaaaaaa');
     mkdirSync(join(folder, 'trees'), { recursive: true });
-    const agentSandbox = agentSandboxOf({
+    const agentSandbox = buildAgentSandbox({
       ...{ root, runFolder: base, uid: UID, way: [], withTree: null, guard: sandboxGuardOf(UID), lost: () => null },
       record: {
         ...{ version: 2, uid: UID, folder, userName: '', run: null, isLeaving: false },

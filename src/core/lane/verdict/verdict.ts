@@ -192,7 +192,7 @@ export function needsVerification(
 }
 
 /** Returns the CLI's own words if its access is wrong (key, credit, model); null otherwise. */
-export function accessErrorOf(analysis: Analysis): string | null {
+export function findAccessError(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;
   return ['auth', 'billing', 'model'].includes(agentError.kind) ? agentError.text : null;
@@ -339,7 +339,7 @@ function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationF
     analysis.usageLimit !== null ||
     isEndedByPeople({ end }) ||
     (end.kind === 'timeout' && end.of === 'run') ||
-    accessErrorOf(analysis) !== null ||
+    findAccessError(analysis) !== null ||
     (analysis.agentError?.kind === 'unknown-session' && state.session !== null)
   );
 }

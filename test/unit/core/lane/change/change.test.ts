@@ -3,7 +3,7 @@ import {
   addIteration,
   addRun,
   isChangeFull,
-  hasShareOf,
+  hasTaskShare,
   withLeftOutFiles,
   withMeasuredSizes,
   noChange,
@@ -214,8 +214,8 @@ describe('what an iteration adds', () => {
   test('sixty tasks are named, the oldest go', () => {
     const change = played(...Array.from({ length: 62 }, (_, i) => ({ taskId: `issue-${String(i + 1)}` as const })));
     expect(Object.keys(change.tasks)).toHaveLength(60);
-    expect(hasShareOf(change, 'issue-2')).toBe(false);
-    expect(hasShareOf(change, 'issue-3')).toBe(true);
+    expect(hasTaskShare(change, 'issue-2')).toBe(false);
+    expect(hasTaskShare(change, 'issue-3')).toBe(true);
     expect([change.iterations, change.costUsd]).toEqual([62, 31]);
   });
 });
