@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { endAgent, removeSandboxesOf } from '../wiring/agent.ts';
+import { endAgent, removeRunSandboxes } from '../wiring/agent.ts';
 import { connectPorts } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
@@ -79,7 +79,7 @@ export async function runPost(): Promise<void> {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
     // This ends processes that the agent left running in a separate session.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
-    const left = await removeSandboxesOf(identity, environment).catch((error: unknown) => {
+    const left = await removeRunSandboxes(identity, environment).catch((error: unknown) => {
       logFailure("The agent's sandbox could not be removed")(error);
       return null;
     });

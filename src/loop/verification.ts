@@ -9,7 +9,7 @@ import {
   isBaseKnown,
   recordHeadVerification,
   reopenTasks,
-  unknownCommandOf,
+  findUnknownCommand,
 } from '../core/lane/verification.ts';
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -95,7 +95,7 @@ async function verifyUnknownBase(
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
   const subject = buildVerificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
-  const from = unknownCommandOf(work.state, subject) ?? 0;
+  const from = findUnknownCommand(work.state, subject) ?? 0;
   deps.log.info(
     `verify runs once on the untouched base (${base.slice(0, 7)})${from === 0 ? '' : `, from command ${String(from + 1)} on`} …`,
   );
@@ -111,7 +111,7 @@ async function verifyUnknownBase(
     const known = { verification: redactAndBound<Verification>(verification, deps.redact), report };
     const state = recordBaseVerification(work.state, subject, known);
     const recorded: Work = { ...work, state };
-    if (unknownCommandOf(state, subject) !== null) return verifyUnknownBase(deps, recorded, { base, onReport });
+    if (findUnknownCommand(state, subject) !== null) return verifyUnknownBase(deps, recorded, { base, onReport });
     return { work: recorded, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }
   const words = toOneLine(verification.tail, 300);

@@ -26,7 +26,7 @@ export function checkRepositorySettings(facts: DoctorFacts, rules: ActionRules):
 }
 
 /** Returns the task label of a workflow, or of `ralph run` if `workflow` is null; null for an expression. */
-export function taskLabelOf(
+export function pickTaskLabel(
   rules: ActionRules,
   workflow: Workflow | null,
   settings: readonly ReportedSettings[],
@@ -54,7 +54,7 @@ function label(
   rules: ActionRules,
   workflow: Workflow | null,
 ): readonly Finding[] {
-  const name = taskLabelOf(rules, workflow, settings);
+  const name = pickTaskLabel(rules, workflow, settings);
   const sources = inForce({ rules, workflow, settings }, 'task-sources');
   if (name === null)
     return [

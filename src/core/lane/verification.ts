@@ -38,7 +38,7 @@ export function buildVerificationSubject(
 }
 
 /** Returns true if a verification ran these commands at this commit. */
-export function isVerificationOf(
+export function matchesVerification(
   record: VerificationRecord | null,
   { commit, commands }: VerificationSubject,
 ): boolean {
@@ -283,7 +283,7 @@ export function reopenDoneSince(state: LaneState, before: LaneState, now: number
  */
 export function isBaseKnown(state: LaneState, subject: VerificationSubject): boolean {
   const { baseVerification, redBase } = state;
-  if (!isVerificationOf(baseVerification, subject) || unknownCommandOf(state, subject) !== null) return false;
+  if (!matchesVerification(baseVerification, subject) || findUnknownCommand(state, subject) !== null) return false;
   return baseVerification?.kind === 'passed' || (redBase !== null && redBase.stage !== 'reverify');
 }
 
@@ -291,11 +291,11 @@ export function isBaseKnown(state: LaneState, subject: VerificationSubject): boo
  * Returns the index of the command from which the red base must be verified again, or null if all commands must run.
  * The commands before it ran on the same base, and iterations have fixed them since.
  */
-export function unknownCommandOf(
+export function findUnknownCommand(
   { baseVerification, redBase }: LaneState,
   subject: VerificationSubject,
 ): number | null {
-  return isVerificationOf(baseVerification, subject) ? unknownFrom(redBase) : null;
+  return matchesVerification(baseVerification, subject) ? unknownFrom(redBase) : null;
 }
 
 /** Returns the state after an iteration failed to fix the red base: no more calls are made. */

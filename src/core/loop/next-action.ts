@@ -4,7 +4,7 @@ import {
   listUnverifiedTasks,
   type VerificationSubject,
   listVerifiedTasks,
-  isVerificationOf,
+  matchesVerification,
 } from '../lane/verification.ts';
 import {
   findReachedRunLimit,
@@ -214,7 +214,7 @@ function dueHeadVerification(
     state.lastRun?.outcome !== 'complete' &&
     Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isProofCutOff(proof));
   const isKnown =
-    state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head) && !lacksProof;
+    state.headVerification?.kind === 'passed' && matchesVerification(state.headVerification, head) && !lacksProof;
   const isDue =
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||

@@ -32,7 +32,7 @@ import {
   readStanding,
   type BranchAnswer,
 } from './pull-request-query.ts';
-import { askWithKnownFields, type LackingFields, mergeabilityOf, convertStanding } from './standing.ts';
+import { askWithKnownFields, type LackingFields, parseMergeability, convertStanding } from './standing.ts';
 
 const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
 
@@ -77,7 +77,7 @@ export function createPullRequestReader(
         if (refused.checks === null && refused.statuses !== null)
           log.info(`Commit statuses are not read. ${refused.statuses}`);
         const threads = await allThreads(octokit, at, read);
-        const mergeable = mergeabilityOf(pull.mergeable);
+        const mergeable = parseMergeability(pull.mergeable);
         if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
         await setTimeout(COMPUTES_SECONDS * pace.secondMs);
         const again = await readStanding(octokit, at, branch).catch(ignoreFailure);

@@ -100,6 +100,6 @@ export async function askWithKnownFields<T>(ask: (lacking: LackingFields) => Pro
 }
 
 /** Converts GitHub's word for the mergeability of a pull request. */
-export function mergeabilityOf(answer: string): PullRequestNow['mergeable'] {
+export function parseMergeability(answer: string): PullRequestNow['mergeable'] {
   return answer === 'MERGEABLE' ? 'mergeable' : answer === 'CONFLICTING' ? 'conflicting' : 'unknown';
 }

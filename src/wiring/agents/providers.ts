@@ -1,6 +1,6 @@
 import { findLoginProblems, mergeProviders, findProviderKey } from '../../config/agent-environment.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
-import { type AgentName, AGENTS, keyVariablesOf } from '../../core/agent-names.ts';
+import { type AgentName, AGENTS, listKeyVariables } from '../../core/agent-names.ts';
 import { LOGIN_INPUTS, describeSeveralLogins } from '../../core/agents/login-term.ts';
 
 /** Returns the co-author lines that commits may have for the agents. */
@@ -25,9 +25,11 @@ export function listLoginProblems(environment: Environment, order: Order): reado
  */
 export function describeAmbiguousLogins(environment: Environment, order: Order, logsIn: boolean): readonly string[] {
   return order.flatMap(({ name }) => {
-    const others = order.flatMap((one) => (one.name === name ? [] : keyVariablesOf(one.name)));
+    const others = order.flatMap((one) => (one.name === name ? [] : listKeyVariables(one.name)));
     const clouds = AGENTS[name].provider.switches.filter((variable) => environment[variable] === '1');
-    const given = keyVariablesOf(name).filter((key) => !others.includes(key) && (environment[key] ?? '').trim() !== '');
+    const given = listKeyVariables(name).filter(
+      (key) => !others.includes(key) && (environment[key] ?? '').trim() !== '',
+    );
     const named = (variables: readonly string[]) =>
       variables.map((variable) => (logsIn ? LOGIN_INPUTS.get(variable) : undefined) ?? variable);
     if (clouds.length === 0) return logsIn ? (describeSeveralLogins(named(given)) ?? []) : [];

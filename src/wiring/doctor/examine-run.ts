@@ -9,10 +9,10 @@ import {
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
-import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
+import { pickTaskLabel } from '../../core/doctor/repository-findings.ts';
 import { toRootPath } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
-import { buildVerificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
+import { buildVerificationSubject, matchesVerification } from '../../core/lane/verification.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { getErrorText, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
@@ -44,7 +44,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const name = `${context.repository.owner}/${context.repository.repo}`;
   const [ofRepository, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
     forge.settings({
-      label: taskLabelOf(actionRules, workflows[0] ?? null, settings),
+      label: pickTaskLabel(actionRules, workflows[0] ?? null, settings),
       workflows: workflows.map(({ path }) => path),
       branches: [...new Set([known.branch, ...listExampleBranches(config.branchPrefix)])],
     }),
@@ -172,7 +172,7 @@ async function tryBase(
     const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
     if (
       baseVerification !== null &&
-      isVerificationOf(baseVerification, buildVerificationSubject(config.verify, { commit: base, sha256: hashText }))
+      matchesVerification(baseVerification, buildVerificationSubject(config.verify, { commit: base, sha256: hashText }))
     )
       return {
         kind: 'remembered',

@@ -27,7 +27,7 @@ import {
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
-import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
+import { pickTaskLabel } from '../../core/doctor/repository-findings.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { toRootPath } from '../../core/folder.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
@@ -110,7 +110,7 @@ async function askGitHub(
       token === null
         ? createUnknownSettings('there is no token. Set GITHUB_TOKEN, or log in with `gh auth login`.')
         : await createForge(options).settings({
-            label: taskLabelOf(actionRules, workflows[0] ?? null, inForce),
+            label: pickTaskLabel(actionRules, workflows[0] ?? null, inForce),
             workflows: workflows.map(({ path }) => path),
             branches: listExampleBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
           });

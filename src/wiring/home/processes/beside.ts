@@ -11,7 +11,7 @@ import type { WorkIntake } from '../../../handover/intake.ts';
 import type { Interruption } from '../../../home/status-files.ts';
 import type { StateStore } from '../../../ports/state.ts';
 import { runSameProgram } from '../../../processes/same-program.ts';
-import { endAgent, removeSandboxesOf } from '../../agent.ts';
+import { endAgent, removeRunSandboxes } from '../../agent.ts';
 import type { World } from '../../world.ts';
 import { locateLaneFolders, buildRunFolderPath, type RunFolders, folderOfLanes } from '../place.ts';
 import { runTagOfLane } from '../../../core/sharing/lease.ts';
@@ -117,7 +117,7 @@ async function cleanUp(
 ): Promise<void> {
   await endAgent(runTag);
   const runFolder = buildRunFolderPath(locateLaneFolders(place, lane.id), number);
-  const sentence = describeRemains(await removeSandboxesOf({ runFolder }, world.environment));
+  const sentence = describeRemains(await removeRunSandboxes({ runFolder }, world.environment));
   if (sentence !== null) world.log.warning(sentence);
   await releaseLane({ ...world, runTag, store: await store() }, lane.id, false);
 }
@@ -147,7 +147,7 @@ export async function cleanUpAfter(
       `The folder of that run, ${killed.runFolder}, does not belong to this checkout, so nothing in it is removed.`,
     );
   for (const runFolder of folders) {
-    const remains = await removeSandboxesOf({ runFolder }, environment);
+    const remains = await removeRunSandboxes({ runFolder }, environment);
     if (remains.processes.length > 0)
       throw new UserError(
         'infrastructure',

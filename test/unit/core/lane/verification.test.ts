@@ -5,7 +5,7 @@ import {
   verificationRecordOf,
   buildVerificationSubject,
   listVerifiedTasks,
-  isVerificationOf,
+  matchesVerification,
   recordHeadVerification,
   settleFinished,
   reopenTasks,
@@ -48,8 +48,8 @@ describe('a verification in a clean clone, as the state keeps it', () => {
     [{ ...subject, commit: 'other' }, false],
     [{ ...subject, commands: 'other' }, false],
   ])('is known for the same commit and the same commands: %j → %s', (asked, known) => {
-    expect(isVerificationOf(verificationRecordOf(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
-    expect(isVerificationOf(null, asked)).toBe(false);
+    expect(matchesVerification(verificationRecordOf(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
+    expect(matchesVerification(null, asked)).toBe(false);
   });
 });
 
