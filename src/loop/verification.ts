@@ -4,7 +4,7 @@ import { serializeEvent } from '../core/journal/journal.ts';
 import { recordBaseVerification } from '../core/lane/base/compare-failures.ts';
 import {
   hasUnrunnableCommand,
-  verificationRecordOf,
+  buildVerificationRecord,
   buildVerificationSubject,
   isBaseKnown,
   recordHeadVerification,
@@ -146,7 +146,7 @@ export async function verifyHead(
     const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${completeSentence(verification.why)}`;
     return { ...unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
-  const record = verificationRecordOf(subject, verification);
+  const record = buildVerificationRecord(subject, verification);
   if (record === null) return unverified;
   if (verification.kind === 'failed' && verification.code === null) {
     deps.log.warning(

@@ -30,7 +30,7 @@ import { withTimeLimit } from './answers.ts';
 import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
-import { laneViewOf, reportOfEnd, reportOfWork, reportTasks } from './report-of.ts';
+import { buildLaneView, reportOfEnd, reportOfWork, reportTasks } from './report-of.ts';
 import { notifyAtGate } from './rest.ts';
 import { publishTrain } from './train.ts';
 
@@ -144,7 +144,7 @@ async function publishAnswer(deps: PublishDeps, intake: EndIntake): Promise<void
   const now = deps.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
   // A run that ended before it restored the lane cannot show its state, so answer without it.
-  const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
+  const view = intake.state === null ? null : buildLaneView(intake, { config, context, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice, forecast: intake.notes.forecast });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));

@@ -24,12 +24,15 @@ export async function keepHistoryPage(deps: PageDeps, keep: (page: string) => st
 async function renderKnownHistory({ store, context, clock, redact }: PageDeps): Promise<string | null> {
   const snapshot = (await store()).lastSeen();
   if (snapshot === null) return null;
-  const [{ historySummaryOf, listTaskHistories: taskHistoriesIn }, { renderHistoryPage }, { mapTexts }] =
-    await Promise.all([
-      import('../core/history/task-history.ts'),
-      import('../report/history/history-page.ts'),
-      import('../core/text/redact.ts'),
-    ]);
+  const [
+    { summarizeHistory: historySummaryOf, listTaskHistories: taskHistoriesIn },
+    { renderHistoryPage },
+    { mapTexts },
+  ] = await Promise.all([
+    import('../core/history/task-history.ts'),
+    import('../report/history/history-page.ts'),
+    import('../core/text/redact.ts'),
+  ]);
   const tasks = mapTexts(taskHistoriesIn(snapshot), redact);
   const history = historySummaryOf(tasks);
   const { owner, repo } = context.repository;

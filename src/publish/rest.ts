@@ -25,7 +25,7 @@ import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/statu
 import type { PublishDeps } from './deps.ts';
 import { MAX_NOTICES, NO_THREAD, warnOfNobodyMentioned, notifyOnce, selectNotices } from './notifications.ts';
 import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds, threadOfLane } from './recipients.ts';
-import { laneViewOf, reportOfEnd } from './report-of.ts';
+import { buildLaneView, reportOfEnd } from './report-of.ts';
 
 /** Maximum number of issues whose status comment a run corrects. */
 const MAX_CORRECTED = 5;
@@ -129,7 +129,7 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
   const { config, context, forge, redact, clock } = deps;
   const now = clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
-  const view = laneViewOf(intake, { config, context, now });
+  const view = buildLaneView(intake, { config, context, now });
   const status = renderAnswer({ kind: 'status', receipt: null }, report, { view, notice: null, forecast: null });
   const body = redact(`${STATUS_MARKER}\n\n${status}`);
   const last = intake.state?.lastIteration?.taskId ?? '';

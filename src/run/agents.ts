@@ -5,7 +5,7 @@ import { sessionsOf } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { packTranscripts, sealedTranscriptOf, type SealedPart } from '../handover/conversations.ts';
+import { packTranscripts, pickSealedTranscript, type SealedPart } from '../handover/conversations.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
 import type { Agent, AgentIdentity } from '../ports/agent.ts';
@@ -107,7 +107,7 @@ export function createSessionExport(deps: {
 
   async function stored({ lane, transcript }: LaneState, name: AgentName): Promise<Uint8Array | null> {
     const found = transcript === null ? null : await store.transcript(lane, transcript);
-    return found?.kind === 'found' ? sealedTranscriptOf(found.transcript.content, name) : null;
+    return found?.kind === 'found' ? pickSealedTranscript(found.transcript.content, name) : null;
   }
 }
 

@@ -17,7 +17,7 @@ import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
-import { classifyClaudeFailure, failureOfMissingResult, claudeLimitOf } from './events/failure.ts';
+import { classifyClaudeFailure, failureOfMissingResult, findClaudeLimit } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { buildProjectSlug, buildTrialUrl, tryKey } from './try-key.ts';
@@ -62,7 +62,7 @@ export const claudeCli: AgentCli = {
     }),
   judgeStall: ({ text, status, cause, now }) => {
     const failure = { text, subtype: null, error: cause, apiError: null, terminalReason: null, status };
-    return { agentError: classifyClaudeFailure(failure), usageLimit: claudeLimitOf(failure, null, now) };
+    return { agentError: classifyClaudeFailure(failure), usageLimit: findClaudeLimit(failure, null, now) };
   },
 };
 

@@ -1,4 +1,4 @@
-import { circuitOpenerOf } from '../../core/others/left-circuit.ts';
+import { findCircuitOpener } from '../../core/others/left-circuit.ts';
 import { buildSettingLines } from '../../core/settings/effective.ts';
 import { selectEffectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
@@ -183,7 +183,7 @@ function describeCircuit(
   { sameLane, cooldown, now }: Place,
 ): string {
   if (circuit.kind === 'open') {
-    const left = circuitOpenerOf(transitions) === 'another-ralph' ? ', left by another Ralph,' : '';
+    const left = findCircuitOpener(transitions) === 'another-ralph' ? ', left by another Ralph,' : '';
     const until = Date.parse(circuit.openedAt) + cooldown.ms;
     const byDefault = cooldown.isDefault ? ' by the default cooldown' : '';
     const then =

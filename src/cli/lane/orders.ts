@@ -25,7 +25,7 @@ import {
   renderLane,
   type CommandArgument,
 } from './lane-text.ts';
-import { restoredStateOf, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
+import { restoreLaneState, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
 import { printLane, readTasksOf, renderLaneJson } from './status.ts';
 
 /** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
@@ -245,7 +245,7 @@ async function readLaneTasks(
   const found = await Promise.all(
     places.map(async ({ name, store }) => {
       const read = await store.read();
-      const restored = restoredStateOf(name, read, { lane, now });
+      const restored = restoreLaneState(name, read, { lane, now });
       const counters = read.kind === 'snapshot' ? parseBudgetIn(read.snapshot, now) : null;
       if (counters?.kind !== 'budget' || (restored.kind !== 'found' && restored.kind !== 'absent')) return null;
       const reserved = counters.budget.reservations.filter((each) => each.lane === lane && now < each.expiresAt);

@@ -15,7 +15,7 @@ import { withTransition } from './session.ts';
 export type VerificationSubject = Pick<VerificationRecord, 'commit' | 'commands'>;
 
 /** Returns the record of a verification in a clean clone, or null if the verification has no result. */
-export function verificationRecordOf(
+export function buildVerificationRecord(
   subject: VerificationSubject,
   verification: Verification,
 ): VerificationRecord | null {

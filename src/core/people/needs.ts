@@ -133,7 +133,7 @@ function needsOf(end: LaneEnd): readonly Need[] {
   const { lane, after, tasks, outcome, pullRequest, unapproved } = end;
   const ended = endedRounds(end);
   const begun = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
-    const kind = obstacle === null && !ended.includes(id) ? needKindOf(getProgress(after.tasks, id)) : null;
+    const kind = obstacle === null && !ended.includes(id) ? classifyNeed(getProgress(after.tasks, id)) : null;
     return kind === null ? [] : [{ kind, about: id }];
   });
   const inVain = ended.map((about): Need => ({ kind: 'feedback_rounds', about }));
@@ -172,7 +172,7 @@ function outOfRoundsTasks(standing: NotifiedLane, maxRounds: number): readonly T
 const OWN_NOTIFICATIONS: readonly string[] = ['nothing_to_do', 'feedback_rounds', 'withheld', 'push_refused'];
 
 /** Returns the kind of need for a task's progress; null if no person is needed. */
-export function needKindOf({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
+export function classifyNeed({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
   if (state === 'blocked')
     return reason !== null && OWN_NOTIFICATIONS.includes(reason) ? (reason as NotificationKind) : state;
   return state === 'failed' || state === 'stuck' ? state : null;
@@ -287,5 +287,5 @@ function hasRecovered({ after: { signals }, outcome }: LaneEnd): boolean {
 /** Returns true if a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
 function isStillNeeded(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
-  return needKindOf(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
+  return classifyNeed(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
 }

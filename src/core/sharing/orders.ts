@@ -71,7 +71,7 @@ export function listOpenOrders(state: LaneState, orders: readonly Order[]): read
  * Returns the person who wants the run on this state to end after its iteration; null if nobody does. A later `resume`
  * cancels the request.
  */
-export function stopRequesterOf(state: LaneState, orders: readonly Order[]): string | null {
+export function findStopRequester(state: LaneState, orders: readonly Order[]): string | null {
   const newest = listOpenOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
   return newest?.kind === 'stop' ? newest.by : null;
 }

@@ -3,7 +3,7 @@ import { HOUR_MS } from '../countdown.ts';
 import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
 import { withUnanswered } from '../lane/state/serialize-state.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { needKindOf } from '../people/needs.ts';
+import { classifyNeed } from '../people/needs.ts';
 import { subjectOfLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
@@ -128,7 +128,7 @@ function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }:
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
   // The progress of a task that was requested again has no kind of need, so its comment is treated as one about a stuck
   // task.
-  const kind = needKindOf(progress) ?? 'stuck';
+  const kind = classifyNeed(progress) ?? 'stuck';
   // Comments about this task alone were settled by the lane that has worked on it since, so only comments about others
   // as well stay.
   const asksMore = (one: Notification): boolean =>
@@ -230,7 +230,7 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
  * about several issues, because work on one issue must not hide requests about others.
  */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer['notice'] {
-  const kind = needKindOf(getProgress(tasks, id));
+  const kind = classifyNeed(getProgress(tasks, id));
   const newest =
     notified.findLast((one) => one.kind === kind && one.about === id) ??
     (kind === null || lane === id ? notified.findLast((one) => isCircuitOf(lane, one)) : undefined);

@@ -3,7 +3,7 @@ import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
 import type { LaneState } from '../state/state.ts';
-import { findUnknownCommand, type VerificationSubject, verificationRecordOf } from '../verification.ts';
+import { findUnknownCommand, type VerificationSubject, buildVerificationRecord } from '../verification.ts';
 import { MAX_FAILURES, MAX_FAILURE_TEXT_CHARS, type RedBase, withAllFailures } from './red-base.ts';
 
 /** Maximum length of a line in which failures are searched, in UTF-16 units. */
@@ -202,7 +202,7 @@ export function recordBaseVerification(
 ): LaneState {
   const before = state.redBase;
   const red = redBaseOf(subject, verification, report);
-  const record = verificationRecordOf(subject, verification);
+  const record = buildVerificationRecord(subject, verification);
   if (record === null || verification.kind === 'not-run') return { ...state, baseVerification: null };
   const again = before?.stage === 'reverify' && before.commands === subject.commands ? before : null;
   const from = findUnknownCommand(state, subject);
