@@ -26,7 +26,7 @@ interface RunEnding {
 }
 
 /** Returns the stored record of a run. Texts of people and agents are redacted and cut. */
-export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
+export function buildStoredRun(work: Work, ending: RunEnding): StoredRun {
   const { agents, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
   const { state, stateBefore, lane } = work;
   const words = (text: string, max: number): string => toOneLine(redact(text), max);

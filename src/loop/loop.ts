@@ -21,7 +21,7 @@ import { beginWork, type Work, type WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
-import { fileSourcesOf } from './marks.ts';
+import { listFileSources } from './marks.ts';
 import { FACTS_OF_PROPOSAL, proposeTasks, situationOfProposal } from './proposal.ts';
 import { createTurns, openFirstAgent } from './turns.ts';
 import { createOrderPoll } from './people/order-poll.ts';
@@ -210,7 +210,7 @@ async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
 }
 
 async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
-  if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
+  if (!listFileSources(tasks).includes('prd')) return { rewrites: [], obstacle: null };
   const [{ findArchiveObstacle: archiveObstacle, archivePrd, PRD_ARCHIVE_PATH }, { parsePrd }] = await Promise.all([
     import('../core/tasks/files/prd-archive.ts'),
     import('../core/tasks/files/prd.ts'),

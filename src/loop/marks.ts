@@ -29,7 +29,7 @@ const MAX_NAMED = 3;
 export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, signal, log } = deps;
   const hasBranch = work.hasNewCommits || opened.ahead > 0;
-  if (!hasBranch || signal.aborted || !fileSourcesOf(work.tasks).includes('prd')) return work;
+  if (!hasBranch || signal.aborted || !listFileSources(work.tasks).includes('prd')) return work;
   try {
     const [{ markPrd, buildPrdMarks }, { fileOfSource }] = await Promise.all([
       import('../core/tasks/files/prd-marks.ts'),
@@ -75,7 +75,7 @@ function subjectOfMarks(marked: ReadonlyMap<TaskId, PrdMark>): string {
  * Returns the kinds of files that list tasks of the lane. Empty for an issue lane, because a plan kept by its agent
  * does not list its tasks.
  */
-export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
+export function listFileSources(tasks: readonly Task[]): readonly FileSource[] {
   return [...new Set(tasks.map(({ source }) => source.kind))].filter(isFileSource);
 }
 
@@ -84,7 +84,7 @@ export async function readFileTasks(
   { files, config }: Pick<LoopDeps, 'files' | 'config'>,
   laneTasks: readonly Task[],
 ): Promise<readonly FileTask[]> {
-  const sources = fileSourcesOf(laneTasks);
+  const sources = listFileSources(laneTasks);
   if (sources.length === 0) return [];
   // Load the parsers only here, because a run that ends in the gate does not need them.
   const { parseTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');

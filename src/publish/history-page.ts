@@ -24,17 +24,13 @@ export async function keepHistoryPage(deps: PageDeps, keep: (page: string) => st
 async function renderKnownHistory({ store, context, clock, redact }: PageDeps): Promise<string | null> {
   const snapshot = (await store()).lastSeen();
   if (snapshot === null) return null;
-  const [
-    { summarizeHistory: historySummaryOf, listTaskHistories: taskHistoriesIn },
-    { renderHistoryPage },
-    { mapTexts },
-  ] = await Promise.all([
+  const [{ summarizeHistory, listTaskHistories }, { renderHistoryPage }, { mapTexts }] = await Promise.all([
     import('../core/history/task-history.ts'),
     import('../report/history/history-page.ts'),
     import('../core/text/redact.ts'),
   ]);
-  const tasks = mapTexts(taskHistoriesIn(snapshot), redact);
-  const history = historySummaryOf(tasks);
+  const tasks = mapTexts(listTaskHistories(snapshot), redact);
+  const history = summarizeHistory(tasks);
   const { owner, repo } = context.repository;
   const repository = `${context.serverUrl}/${owner}/${repo}`;
   return history.all.merged === 0 ? null : renderHistoryPage({ history, tasks, repository, now: clock.now() });

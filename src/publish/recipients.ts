@@ -48,7 +48,7 @@ export async function askersOf(
   return [
     deps.asked.by,
     ...reviewers,
-    ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
+    ...(approvers.length > 0 ? approvers : await findLabellers(deps, about.map(issueOfTask))),
   ];
 }
 
@@ -66,7 +66,7 @@ export function reviewersOf(tasks: readonly Pick<Task, 'source'>[]): readonly st
 }
 
 /** Returns the people who added the label, according to GitHub. */
-export async function labellersOf(
+export async function findLabellers(
   { forge, config }: Pick<PublishDeps, 'forge'> & { readonly config: Pick<Config, 'taskLabel'> },
   issues: readonly (number | null)[],
 ): Promise<readonly (string | null)[]> {
@@ -120,7 +120,7 @@ export async function findOpenThread(
   const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
   if (thread === null && refusals.length > 0) throw refusals[0];
-  return { thread, askers: [asked.by, ...(await labellersOf(deps, [first]))] };
+  return { thread, askers: [asked.by, ...(await findLabellers(deps, [first]))] };
 }
 
 function isAtRest(label: string): boolean {

@@ -24,7 +24,7 @@ import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { MAX_NOTICES, NO_THREAD, warnOfNobodyMentioned, notifyOnce, selectNotices } from './notifications.ts';
-import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds, threadOfLane } from './recipients.ts';
+import { approversOf, issueOfNeeds, findLabellers, reviewersOf, tasksOfNeeds, threadOfLane } from './recipients.ts';
 import { buildLaneView, reportOfEnd } from './report-of.ts';
 
 /** Maximum number of issues whose status comment a run corrects. */
@@ -241,7 +241,7 @@ async function write(
   const approvers = [...(state === null ? [] : approversOf(state, about)), ...unapproved.map(({ by }) => by)];
   const askers = [
     ...reviewersOf(concerned),
-    ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
+    ...(approvers.length > 0 ? approvers : await findLabellers(deps, about.map(issueOfTask))),
   ];
   if (isCommented && selectMentions(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await notifyOnce(deps, {

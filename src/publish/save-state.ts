@@ -12,7 +12,7 @@ import { getErrorText } from '../errors.ts';
 import { serializeLaneState, findPreviousTranscript, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
 import { publishedPullOf } from '../handover/published-pull.ts';
-import { storedRunOf } from '../handover/stored-run.ts';
+import { buildStoredRun } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { ReleaseResult, SealedTranscript } from '../ports/state.ts';
 import { withTimeLimit } from './answers.ts';
@@ -100,7 +100,7 @@ export async function saveState(
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const copy = { lane: work.lane.id, sequence, document };
   const { config, context, asked, redact } = deps;
-  const stored = storedRunOf(work, {
+  const stored = buildStoredRun(work, {
     ...{
       agents: config.agent.order,
       context,

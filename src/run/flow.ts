@@ -3,7 +3,7 @@ import { runGate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/claim.ts';
 import { acknowledgeIssue } from '../gate/people/trust.ts';
-import { withPipelineOf } from '../core/policy.ts';
+import { applyPipelinePolicy } from '../core/policy.ts';
 import type { GateResult, Work, WorkIntake, EndIntake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
 import { getErrorText } from '../errors.ts';
@@ -85,7 +85,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote, forge } as const;
   const looking = { forge: stages.forge, remote, config: deps.config, debug: deps.debug };
-  const policy = withPipelineOf(deps.config.policy, begun.policy);
+  const policy = applyPipelinePolicy(deps.config.policy, begun.policy);
   const work = await runLoop(
     deps,
     {

@@ -108,7 +108,7 @@ export function listJobSecrets(
   return secrets;
 }
 
-/** Works like `secretsOf`, but passes secrets that are found later to `announce` and not to the runner. */
+/** Works like `listJobSecrets`, but passes secrets that are found later to `announce` and not to the runner. */
 export function collectSecrets(
   environment: World['environment'],
   {

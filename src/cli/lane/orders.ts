@@ -26,7 +26,7 @@ import {
   type CommandArgument,
 } from './lane-text.ts';
 import { restoreLaneState, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
-import { printLane, readTasksOf, renderLaneJson } from './status.ts';
+import { printLane, readStatusTasks, renderLaneJson } from './status.ts';
 
 /** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
 export function createOrderCommands(open: OpenPlaces): readonly CliCommand[] {
@@ -130,12 +130,15 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
     terminal.out(
       json
         ? renderLaneJson(report)
-        : `${receipt(words, lane, places)}${renderLane(report, sameLane, await readTasksOf(lane, opened.folder))}`,
+        : `${receipt(words, lane, places)}${renderLane(report, sameLane, await readStatusTasks(lane, opened.folder))}`,
     );
     return 'failed';
   }
   if (!json) terminal.out(receipt(words, lane, places));
-  const [report, files] = await Promise.all([readLane(lane, places, terminal.now()), readTasksOf(lane, opened.folder)]);
+  const [report, files] = await Promise.all([
+    readLane(lane, places, terminal.now()),
+    readStatusTasks(lane, opened.folder),
+  ]);
   return printLane(words, { report, json, sameLane, files }, terminal);
 }
 

@@ -90,7 +90,7 @@ export function requiresNetworkLimit(asked: HostsAsked): boolean {
 }
 
 /** Returns the ports of this machine's 127.0.0.1 that `allowed-hosts` lists. */
-export function localPortsOf(asked: HostsAsked): readonly number[] {
+export function listLocalPorts(asked: HostsAsked): readonly number[] {
   return asked.kind === 'registries-and' ? asked.localPorts : [];
 }
 

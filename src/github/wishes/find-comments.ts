@@ -56,7 +56,7 @@ async function findComment(
   return null;
 }
 
-/** The comments that this run knows, by `commentKeyOf`, and the threads that were read to their end. */
+/** The comments that this run knows, by `buildCommentKey`, and the threads that were read to their end. */
 export interface KnownThreads {
   readonly known: Map<string, KnownComment>;
   readonly read: Set<number>;

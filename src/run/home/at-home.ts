@@ -6,7 +6,7 @@ import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { policyOfShare } from '../../core/parallel/shares.ts';
 import { nameTaskReference, findTaskByName } from '../../core/people/named-task.ts';
-import { withPipelineOf } from '../../core/policy.ts';
+import { applyPipelinePolicy } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type GateResult, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
@@ -170,7 +170,7 @@ async function work(
     exportSessions = createSessionExport({ exporters, first, seal: await connect.seal(), store, log });
     await openFirstAgents(called, intake, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
-    const policy = withPipelineOf(config.policy, intake.policy);
+    const policy = applyPipelinePolicy(config.policy, intake.policy);
     const worked = await runLoop(
       { ...deps, context: { ...context, runId: deps.runName } },
       {

@@ -12,7 +12,7 @@ import type { SavedReport } from '../../handover/report.ts';
 import { serializeLaneState, selectStateToBuildOn, type Work } from '../../handover/intake.ts';
 import { buildKilledDocument, unreachableBy } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
-import { storedRunOf } from '../../handover/stored-run.ts';
+import { buildStoredRun } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
 import type { PushResult, Remote } from '../../ports/remote.ts';
 import type { StateStore, SealedTranscript } from '../../ports/state.ts';
@@ -107,7 +107,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
         redact,
       };
       const journal = packJournal(deps.readJournal(), { lastHash: state.journalHash, redact });
-      const stored = storedRunOf(work, { ...ending, requests: null, journal });
+      const stored = buildStoredRun(work, { ...ending, requests: null, journal });
       const change = finishInSnapshot({
         ...copy,
         saver: createLease(deps, clock.now()),

@@ -22,7 +22,7 @@ import { findCacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
 import { readEffectiveSettings } from '../settings/effective-settings.ts';
 import { actionRules, tryPipeline } from './try-pipeline.ts';
-import { baseTrialOf, tryApiKey, VERIFY_MS, listUnpricedModels } from './trials.ts';
+import { judgeBaseTrial, tryApiKey, VERIFY_MS, listUnpricedModels } from './trials.ts';
 import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
 import { hashText } from '../../run/packed-journal.ts';
 
@@ -183,7 +183,7 @@ async function tryBase(
     const verifier = await by.verifier();
     const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
     const end = await verifier.verify({ folder, from: 0, timeoutMs, signal, onReport: null });
-    return baseTrialOf(end, timeoutMs);
+    return judgeBaseTrial(end, timeoutMs);
   } catch (error) {
     return { kind: 'impossible', why: completeSentence(getErrorText(error)) };
   }

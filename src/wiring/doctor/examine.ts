@@ -50,7 +50,7 @@ import { openPlaces } from '../lane-places.ts';
 import { createPrintingLog, findOwnRepository } from '../own-github.ts';
 import { readSettingsInForce } from '../settings/effective-settings.ts';
 import { actionRules, tryPipelines } from './try-pipeline.ts';
-import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
+import { judgeBaseTrial, tryApiKey, VERIFY_MS } from './trials.ts';
 import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
 
 const GH_MS = 10_000;
@@ -232,7 +232,7 @@ export async function tryCommands(
     });
     const { signal } = interrupted;
     const end = await verifier.verify({ folder: clone, from: 0, timeoutMs: VERIFY_MS, signal, onReport: null });
-    return baseTrialOf(end, VERIFY_MS);
+    return judgeBaseTrial(end, VERIFY_MS);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return { kind: 'impossible', why: error.message };

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:f
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ConfiguredAgent } from '../../config/config.ts';
-import { localPortsOf } from '../../core/isolation/hosts.ts';
+import { listLocalPorts } from '../../core/isolation/hosts.ts';
 import {
   forbidsPrograms,
   HIDDEN_FOLDERS,
@@ -89,7 +89,7 @@ export function buildSandboxOptions(world: World): AgentSandboxOptions {
       ...(isInstalled ? [install] : []),
       ...order.flatMap(({ path }) => (path === null ? [] : programFolders(path))),
     ],
-    localPorts: localPortsOf(config.isolation.hosts),
+    localPorts: listLocalPorts(config.isolation.hosts),
     worker: createWorkerProgram(actionFolder),
     places: buildSandboxPlaces(environment),
   };
