@@ -145,12 +145,8 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
   const path = localPath(called);
   const workflow = parseYamlMap(place.texts.get(path ?? '') ?? '');
   if (workflow === null || path === null) {
-    const step = {
-      kind: 'unread',
-      what: called,
-      why: 'it is a workflow of another repository',
-      isSetUp: false,
-    } as const;
+    const why = 'it is a workflow of another repository';
+    const step: CiStep = { kind: 'unread', what: called, why, isSetUp: false };
     return [
       {
         path: place.path,

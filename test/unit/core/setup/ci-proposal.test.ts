@@ -433,7 +433,7 @@ describe('actions and workflows of the repository', () => {
     expect(project.learned?.verify).toEqual(['npm ci', 'npm test']);
   });
 
-  test('that only print after the tests are no set-up', () => {
+  test('that only print are left out of the set-up', () => {
     const report = 'runs:\n  using: composite\n  steps: [{ run: "./x >> $GITHUB_STEP_SUMMARY", shell: bash }]\n';
     const steps = '      - run: npm test\n      - uses: ./.github/actions/report\n';
     const project = learn(oneJob(steps), { '.github/actions/report/action.yml': report });
