@@ -23,7 +23,7 @@ import { renderSummary } from '../report/pages/summary.ts';
 import { convertErrorToOutcome } from '../run/failure.ts';
 import { getErrorMessage } from '../errors.ts';
 import { addSummary, createLog, logDebug, readInputTexts, maskValues } from '../runner/results.ts';
-import { identitiesOf, readRunContext, type RunIdentity, digestSteering } from '../runner/run-context.ts';
+import { deriveRunIdentities, readRunContext, type RunIdentity, digestSteering } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../run/run-record.ts';
 import { describeRemains } from '../core/isolation/sandbox-record.ts';
@@ -74,7 +74,7 @@ export async function runPost(): Promise<void> {
 
   // Find runs only by variables that the runner gave to this process, because an agent can change everything that main
   // could leave for post.
-  const [first, ...others] = identitiesOf(environment);
+  const [first, ...others] = deriveRunIdentities(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
     // This ends processes that the agent left running in a separate session.

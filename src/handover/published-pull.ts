@@ -21,7 +21,7 @@ interface Publication {
 const MAX_LABELS = 10;
 
 /** Returns the stored record of a pull request. People's texts are redacted and cut. */
-export function publishedPullOf(work: Work, { number, head, ...publication }: Publication): PublishedPull {
+export function buildPublishedPull(work: Work, { number, head, ...publication }: Publication): PublishedPull {
   const { lane, state, startedAt, endedAt } = work;
   const { change } = state;
   return {

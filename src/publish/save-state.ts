@@ -11,7 +11,7 @@ import { completeSentence } from '../core/text/phrase.ts';
 import { getErrorText } from '../errors.ts';
 import { serializeLaneState, findPreviousTranscript, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
-import { publishedPullOf } from '../handover/published-pull.ts';
+import { buildPublishedPull } from '../handover/published-pull.ts';
 import { buildStoredRun } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { ReleaseResult, SealedTranscript } from '../ports/state.ts';
@@ -117,7 +117,7 @@ export async function saveState(
   const published =
     number === null || end.remoteHead === null
       ? null
-      : publishedPullOf(work, {
+      : buildPublishedPull(work, {
           ...{ number, head: end.remoteHead, redact },
           ...{ taskLabel: deps.config.taskLabel, agents: deps.config.agent.order },
         });

@@ -112,7 +112,7 @@ async function readContext(path: string, problems: string[]): Promise<GitHubCont
  * Returns the identities of this job's uses of the action, in the order in which they are taken; main and post derive
  * the same.
  */
-export function identitiesOf(environment: Environment): readonly [RunIdentity, ...RunIdentity[]] {
+export function deriveRunIdentities(environment: Environment): readonly [RunIdentity, ...RunIdentity[]] {
   const textsOf = (names: readonly string[]): string =>
     JSON.stringify(names.map((name) => (environment[name] ?? '').trim()));
   const job = digest(textsOf(SECRETS), textsOf(PLACE));
@@ -126,7 +126,7 @@ export function identitiesOf(environment: Environment): readonly [RunIdentity, .
 
 /** Creates the folder of the first free identity of this job; throws a UserError if that fails. */
 export function takeIdentity(environment: Environment): RunIdentity {
-  for (const identity of identitiesOf(environment)) if (isMade(identity, environment)) return identity;
+  for (const identity of deriveRunIdentities(environment)) if (isMade(identity, environment)) return identity;
   throw new UserError(
     'infrastructure',
     `This job uses the action more than ${String(MAX_USES)} times, or the folders of its runs in RUNNER_TEMP are taken. Use it fewer times in one job.`,

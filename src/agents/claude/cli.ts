@@ -70,7 +70,7 @@ function openStreamReader({ now, hear }: CallListener): CallReader {
   const reader = createOutputReader({
     now,
     onEvent: (event) => {
-      hear(callEventOf(event));
+      hear(convertStreamEvent(event));
     },
   });
   return {
@@ -106,7 +106,7 @@ function entryOf(server: McpServer): Readonly<Record<string, unknown>> {
 }
 
 /** Converts a stream event to a call event, with a log line for people who follow the job. */
-export function callEventOf(event: StreamEvent): CallEvent {
+export function convertStreamEvent(event: StreamEvent): CallEvent {
   if (event.kind === 'servers' || event.kind === 'tasks') return { ...event, line: '' };
   const line = toLogLine(describe(event), MAX_LINE);
   if (event.kind === 'result') return { kind: 'result', line };

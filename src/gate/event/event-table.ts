@@ -22,7 +22,7 @@ import {
   dismissOtherLabel,
   meaningOfIssue,
   payloadSchemas,
-  pullRequestBranchOf,
+  pickPullRequestBranch,
   meaningOfQueueWork,
   meaningOfReview,
   meaningOfWithdrawal,
@@ -176,7 +176,7 @@ export const EVENTS: readonly EventRow[] = [
         intent: {
           kind: 'end-lane',
           pullRequest: {
-            ...pullRequestBranchOf(pull),
+            ...pickPullRequestBranch(pull),
             merged: pull.merged === true,
             closedAt: pull.closed_at == null ? null : Date.parse(pull.closed_at),
             // For an unmerged pull request, GitHub gives the commit of its own test merge here, so ignore it.

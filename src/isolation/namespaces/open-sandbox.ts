@@ -10,7 +10,7 @@ import { forbidsPrograms } from '../../core/isolation/view.ts';
 import { getErrorMessage } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { joinSockets } from '../egress/tunnel.ts';
-import { buildNamespaces, sandboxGuardOf, readText } from './namespaces.ts';
+import { buildNamespaces, buildSandboxGuard, readText } from './namespaces.ts';
 import { createPlannedRecord, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { removeAbandoned, removeAgentSandbox } from './remove.ts';
 import { type SandboxFoundation, makeReachable, buildAgentSandbox, type AgentSandboxOptions } from './sandbox-of.ts';
@@ -115,7 +115,7 @@ async function openNamespaces(
   const { localPorts } = options;
   // Bind the requested ports first, because a free port (0) could take one of them.
   const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
-  const agentSandbox = buildAgentSandbox({ ...foundation, ...namespaces, guard: sandboxGuardOf(foundation.uid) });
+  const agentSandbox = buildAgentSandbox({ ...foundation, ...namespaces, guard: buildSandboxGuard(foundation.uid) });
   const free = [...namespaces.listeners];
   const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
   return {

@@ -19,7 +19,7 @@ import {
   listAgentSandboxes,
 } from './record.ts';
 import {
-  endProcessesOf,
+  endUserProcesses,
   giveFilesBack,
   listKeptPatterns,
   restoreClosedFolders,
@@ -107,7 +107,7 @@ async function removeRecorded(
       };
     await root.run(RESERVE_AGAIN_SCRIPT, [String(uid), folder, places.reservations]);
   }
-  const processes = await endProcessesOf(root, uid, GRACE_MS);
+  const processes = await endUserProcesses(root, uid, GRACE_MS);
   // Remove nothing while a process survives, because it must not find files of the runner.
   if (processes.length > 0) return { processes, leftovers: [] };
   const leftovers: string[] = [];

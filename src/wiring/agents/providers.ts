@@ -4,7 +4,7 @@ import { type AgentName, AGENTS, listKeyVariables } from '../../core/agent-names
 import { LOGIN_INPUTS, describeSeveralLogins } from '../../core/agents/login-term.ts';
 
 /** Returns the co-author lines that commits may have for the agents. */
-export function coAuthorsOf(order: Order): readonly string[] {
+export function listCoAuthors(order: Order): readonly string[] {
   return order.flatMap(({ name }) => AGENTS[name].coAuthor ?? []);
 }
 

@@ -178,7 +178,7 @@ function sum(total: number | null, more: number | null): number | null {
 }
 
 /** Returns the parts of an event that are worth showing, in order. */
-export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
+export function selectStreamEvents(event: CliEvent): readonly StreamEvent[] {
   switch (event.kind) {
     case 'assistant': {
       const { nested } = event;
