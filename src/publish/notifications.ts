@@ -33,7 +33,7 @@ import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts
 import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import {
-  askersOf,
+  listAskers,
   findOpenThread,
   issueOfNeeds,
   listNeedsKnownElsewhere,
@@ -331,7 +331,7 @@ async function notify(
     warn(NO_THREAD);
     return nothingMore;
   }
-  const askers = isCommented ? await askersOf(deps, end, needs) : [];
+  const askers = isCommented ? await listAskers(deps, end, needs) : [];
   const mentions = selectMentions(config.notify, askers);
   if (isCommented && mentions.length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await announce(deps, {
@@ -370,7 +370,7 @@ export function warnOfNobodyMentioned(thread: number): string {
 async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullRequest): Promise<void> {
   const { forge, config } = deps;
   const { prReviewers: reviewers, prAssignees: assignees } = config;
-  const askers = await askersOf(deps, end, []);
+  const askers = await listAskers(deps, end, []);
   const logins = selectMentions(reviewers, askers);
   const teams = reviewers.kind === 'named' ? reviewers.teams : [];
   const assigned = selectMentions(assignees, askers);

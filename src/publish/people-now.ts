@@ -83,7 +83,7 @@ export async function lookAtLane(
  * Returns the tasks that this run worked on or marked as done and that people withdrew in the meantime, except those
  * already known.
  */
-export async function withdrawnTasksOf(
+export async function findWithdrawnTasks(
   looking: Looking,
   { tasks, journal, state, stateBefore }: Pick<Work, 'tasks' | 'journal' | 'state' | 'stateBefore'>,
 ): Promise<readonly Withdrawal[]> {

@@ -27,19 +27,19 @@ export interface WorkedEnd {
  * Returns the people to notify: this run's actor, and those who approved the tasks concerned, or all tasks if a need
  * concerns the whole lane.
  */
-export async function askersOf(
+export async function listAskers(
   deps: PublishDeps,
   { work }: WorkedEnd,
   needs: readonly Need[],
 ): Promise<readonly (string | null)[]> {
   const concerned = tasksOfNeeds(needs, work.tasks);
-  const reviewers = reviewersOf(concerned);
+  const reviewers = listTaskReviewers(concerned);
   // A failed check concerns everybody who asked for the work, just like a need of the whole lane.
   const isOfLane =
     concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListedTask));
   const about = isOfLane ? work.tasks : concerned;
   const approvers = [
-    ...approversOf(work.state, about),
+    ...listApprovers(work.state, about),
     ...work.notes.notices
       .filter(({ issue }) => needs.some((need) => need.kind === 'needs_approval' && issueOfId(need.about) === issue))
       .map(({ by }) => by),
@@ -53,7 +53,7 @@ export async function askersOf(
 }
 
 /** Returns the people who added the label, task by task. */
-export function approversOf(
+export function listApprovers(
   { tasks: known }: Pick<LaneState, 'tasks'>,
   tasks: readonly { readonly id: TaskId }[],
 ): readonly string[] {
@@ -61,7 +61,7 @@ export function approversOf(
 }
 
 /** Returns the authors of the reviews that the tasks answer. */
-export function reviewersOf(tasks: readonly Pick<Task, 'source'>[]): readonly string[] {
+export function listTaskReviewers(tasks: readonly Pick<Task, 'source'>[]): readonly string[] {
   return tasks.flatMap(({ source }) => (source.kind === 'feedback' && 'by' in source.on ? [source.on.by] : []));
 }
 

@@ -24,7 +24,14 @@ import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { MAX_NOTICES, NO_THREAD, warnOfNobodyMentioned, notifyOnce, selectNotices } from './notifications.ts';
-import { approversOf, issueOfNeeds, findLabellers, reviewersOf, tasksOfNeeds, threadOfLane } from './recipients.ts';
+import {
+  listApprovers,
+  issueOfNeeds,
+  findLabellers,
+  listTaskReviewers,
+  tasksOfNeeds,
+  threadOfLane,
+} from './recipients.ts';
 import { buildLaneView, reportOfEnd } from './report-of.ts';
 
 /** Maximum number of issues whose status comment a run corrects. */
@@ -238,9 +245,9 @@ async function write(
   const unapproved = notes.notices.filter(({ issue }) =>
     needs.some(({ kind, about: id }) => kind === 'needs_approval' && issueOfId(id) === issue),
   );
-  const approvers = [...(state === null ? [] : approversOf(state, about)), ...unapproved.map(({ by }) => by)];
+  const approvers = [...(state === null ? [] : listApprovers(state, about)), ...unapproved.map(({ by }) => by)];
   const askers = [
-    ...reviewersOf(concerned),
+    ...listTaskReviewers(concerned),
     ...(approvers.length > 0 ? approvers : await findLabellers(deps, about.map(issueOfTask))),
   ];
   if (isCommented && selectMentions(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));

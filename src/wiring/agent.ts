@@ -70,7 +70,7 @@ export async function createAgent(
 }
 
 /** Returns the command-line arguments of a call, to show them in a dry run. */
-export async function argumentsOf(
+export async function buildCallArguments(
   world: World,
   { name }: ConfiguredAgent,
   call: Omit<CliCall, 'environment'>,

@@ -20,7 +20,7 @@ import { measureChange, createLaneTrees } from './lane-trees.ts';
 import { bindToTree, startLaneWork, takeSnapshot, type LaneWork, undoChangesSince } from './lane-work.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
-import { checkFolderOf, readCommitTexts } from './texts.ts';
+import { requireFolder, readCommitTexts } from './texts.ts';
 import { createExchange } from './tree/work-tree-access.ts';
 
 /** The warning about a sparse checkout: the trees of the run lack the same files. */
@@ -75,7 +75,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const warnings = repository.setup.sparse === null ? [] : [SPARSE_CHECKOUT];
       for (const warning of warnings) options.log.warning(warning);
       // A branch may lack a folder that was added to the base later, so check for the working directory.
-      await checkFolderOf(repository.git, lane, workingDirectory);
+      await requireFolder(repository.git, lane, workingDirectory);
       const heads = [lane.tip, base];
       const detached = await createQuarantine(workspace, repository, { workFolder, heads, roots });
       await detached.keep(lane.tip);

@@ -104,7 +104,7 @@ export async function commitIteration(
     changes,
     commit: newHead === tip.commit ? null : newHead,
     lookAt: await listFilesToLookAt(objects, changes, committer.folder),
-    withheld: await withheldOf(objects, content, { objections, withheld }),
+    withheld: await selectWithheldChanges(objects, content, { objections, withheld }),
     withheldPaths: withheld,
   };
 }
@@ -308,7 +308,7 @@ export async function commitTree(
  * Returns the withheld files that this iteration changed. A withheld file stays in the work tree and out of every
  * commit, but is reported only for iterations that change it.
  */
-export async function withheldOf(
+export async function selectWithheldChanges(
   objects: ObjectReader,
   { iteration, now, withheldBefore }: IterationContent,
   found: { objections: WithheldPaths; withheld: WithheldPaths },

@@ -79,7 +79,7 @@ export function buildNetwork(options: RemoteOptions): Network {
  * Returns the base branch and the rules for inspecting commits. The server itself says which commits its base branch
  * has.
  */
-export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
+export function pickInspectionBase(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = buildNetwork(options);
   return { ...hideToken(options), baseBranch: options.baseBranch, ask: (from, args) => askRemote(from, args, network) };
 }
@@ -100,7 +100,7 @@ export async function findOutgoingProblem(
   options: RemoteOptions,
   { branch, ...commits }: Pick<BranchPush, 'branch' | 'commit' | 'since'> & { readonly theirs?: ObjectId },
 ): Promise<string | null> {
-  return findBranchNameProblem(options, branch) ?? (await inspectOutgoing(git, commits, inspectionBaseOf(options)));
+  return findBranchNameProblem(options, branch) ?? (await inspectOutgoing(git, commits, pickInspectionBase(options)));
 }
 
 /** Returns the reason why a branch of that name must never be pushed, or null if it may be pushed. */

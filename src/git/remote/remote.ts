@@ -14,7 +14,7 @@ import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
   askRemote,
-  inspectionBaseOf,
+  pickInspectionBase,
   findBranchNameProblem,
   buildNetwork,
   findOutgoingProblem,
@@ -139,7 +139,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
           ask: (from, args) => askRemote(from, args, network),
         });
   if (published === null) return rejectPush(NOT_PUBLISHED);
-  const objection = await inspectOutgoing(git, { commit, since: published }, inspectionBaseOf(options));
+  const objection = await inspectOutgoing(git, { commit, since: published }, pickInspectionBase(options));
   if (objection !== null) return rejectPush(objection);
   if (!isExpected(there.tip, start)) {
     const { tip } = there;

@@ -126,7 +126,7 @@ function isSame(one: Commit, other: Commit | undefined): boolean {
 }
 
 /** Returns the ref through which the content of a branch's commits reaches the server before the server signs them. */
-export function unsignedRefOf(branch: string): string {
+export function nameUnsignedRef(branch: string): string {
   return `refs/ralph/v2/unsigned/${branch}`;
 }
 
@@ -143,7 +143,7 @@ async function makeAll(
   if (rest.length === 0 && last !== null) return last;
   if (signer === null) return { kind: 'refused', refusal: refusalOfSigning('') };
   const network = buildNetwork(options);
-  const place = unsignedRefOf(branch);
+  const place = nameUnsignedRef(branch);
   const push = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--force', url];
   const sent = await askRemote(git, [...push, `${commit}:${place}`], network);
   if (sent.exitCode !== 0) return classifyPushRefusal(sent);

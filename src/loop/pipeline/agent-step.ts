@@ -79,7 +79,7 @@ export interface RunningStep<S extends Step = Step> {
 }
 
 /** Returns the step's own agent, or null if the iteration's agent works on the step. */
-export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step): AgentName | null {
+export function findStepAgent({ step: turn }: Pick<Iteration, 'step'>, step: Step): AgentName | null {
   return step.kind === 'agent' && step.agent !== turn.agent ? step.agent : null;
 }
 
@@ -147,7 +147,7 @@ export async function tryAgent(
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };
   deps.record(charged);
   const spentUsd = walk.outputs.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
-  const own = ownAgentOf(iteration, step);
+  const own = findStepAgent(iteration, step);
   const turn = await turnOf(deps, iteration, own);
   const prompt = promptOfStep(step, deps.prompt);
   const isOfLane =

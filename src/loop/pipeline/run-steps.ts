@@ -34,7 +34,7 @@ import {
   type BegunIteration,
   type RunningStep,
   type AttemptedStep,
-  ownAgentOf,
+  findStepAgent,
   createMissingReview,
   tryAgent,
   type StepWalk,
@@ -206,7 +206,7 @@ function obstacleToCall(
 
 /** Returns the record of a step that has not run. */
 function recordBeforeRun(iteration: Iteration, { work }: StepWalk, step: Step): Omit<StepRecord, 'result'> {
-  const agent = ownAgentOf(iteration, step);
+  const agent = findStepAgent(iteration, step);
   const review = createMissingReview(iteration, step, 'it did not run');
   return {
     ...(agent === null ? {} : { agent }),

@@ -15,7 +15,7 @@ import { detectOtherRalphs, previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/own-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import { buildMcpToolRules } from '../../core/mcp/values.ts';
-import { argumentsOf } from '../agent.ts';
+import { buildCallArguments } from '../agent.ts';
 import { beginLoop } from '../../loop/loop.ts';
 import { computeBudgetLeft, composeCallPrompt, selectSetupInstructions } from '../../loop/call.ts';
 import { readSetAsideFiles, readFileTasks } from '../../loop/marks.ts';
@@ -150,7 +150,7 @@ export async function showWhatWouldRun(
     );
     const { order, others } = config.agent;
     const agent = [...order, ...others].find(({ name }) => name === (first?.agent ?? step.agent)) ?? order[0];
-    const args = await argumentsOf(world, agent, {
+    const args = await buildCallArguments(world, agent, {
       model: first?.model ?? agent.model,
       allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...buildMcpToolRules(mcpServers)],
       servers: mcpServers,

@@ -31,7 +31,7 @@ export function findHomeLogin(
   const hasKey = keys.some((variable) => (environment[variable] ?? '').trim() !== '');
   if (ownLogin === null || another !== undefined || problems.length === 0 || hasKey)
     return { isolation, agentFolder: null, problems, note: null };
-  const agentFolder = ownFolderOf(ownLogin, environment);
+  const agentFolder = findCliFolder(ownLogin, environment);
   // macOS keeps the login in its keychain, so there is no file to look for.
   const hasLogin = platform === 'darwin' || existsSync(join(agentFolder, ownLogin.file));
   if (!hasLogin)
@@ -64,7 +64,7 @@ export function findHomeLogin(
 }
 
 /** Returns the folder in which a person's own CLI keeps its files. */
-export function ownFolderOf(
+export function findCliFolder(
   { folderVariable, folder }: Pick<NonNullable<AgentManifest['provider']['ownLogin']>, 'folderVariable' | 'folder'>,
   environment: NodeJS.ProcessEnv,
 ): string {
