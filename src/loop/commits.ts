@@ -40,7 +40,7 @@ export async function commitWork(
   const committed = await deps.repository.commit({
     before,
     after: lockFiles === null ? after : await deps.repository.snapshot(),
-    message: commitMessageOf(deps, work, { task, summary }),
+    message: writeCommitMessage(deps, work, { task, summary }),
     trailers: {
       'Ralph-Run': deps.context.runId,
       'Ralph-Iteration': String(soFar.iterations + 1),
@@ -57,7 +57,7 @@ export async function commitWork(
 }
 
 /** Returns the commit message of a task. */
-export function commitMessageOf(
+export function writeCommitMessage(
   { redact }: Pick<LoopDeps, 'redact'>,
   { state }: Work,
   { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,

@@ -42,13 +42,13 @@ export async function openFirstAgents(
   { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
   now: number,
 ): Promise<void> {
-  const name = chooseAgentToCall({ state, policy: { ...policy, agents: agentNamesOf(agents) }, now });
+  const name = chooseAgentToCall({ state, policy: { ...policy, agents: listAgentNames(agents) }, now });
   await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
   for (const agent of stepAgents) await agent.open();
 }
 
 /** Returns the names of the agents in their order. */
-export function agentNamesOf([first, ...others]: LoopDeps['agents']): Policy['agents'] {
+export function listAgentNames([first, ...others]: LoopDeps['agents']): Policy['agents'] {
   return [first.name, ...others.map(({ name }) => name)];
 }
 

@@ -9,7 +9,7 @@ import { getErrorMessage } from '../errors.ts';
 import type { ReleaseResult, RestoredState, RestoredStore } from '../ports/state.ts';
 import { publishWork } from '../publish/publish.ts';
 import { withTimeLimit } from '../publish/answers.ts';
-import { trustedPartOf, type KnownFacts } from './trusted-part.ts';
+import { selectTrustedPart, type KnownFacts } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import { claimsOfRun } from '../core/snapshot/changes.ts';
 import type { RunDeps } from './deps.ts';
@@ -164,7 +164,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
       'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
     );
   return withTimeLimit(limits.publishMs, publishRescued(deps, work)).catch((error: unknown) => ({
-    report: unpublished(deps, trustedPartOf(work, knownTo(deps, null)), error),
+    report: unpublished(deps, selectTrustedPart(work, knownTo(deps, null)), error),
     lane: untried,
   }));
 }
@@ -177,7 +177,7 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
   const kept = await storedLane(deps, recorded.lane.id);
   const restored = kept?.lane ?? null;
-  const work = trustedPartOf(recorded, knownTo(deps, kept));
+  const work = selectTrustedPart(recorded, knownTo(deps, kept));
   const unstored = listUnstoredTasks(work.state, recorded.state).length;
   if (unstored > 0)
     deps.log.info(

@@ -31,7 +31,7 @@ export interface KnownFacts {
  * environment can seal a record. The stored state decides; the record only says what to inspect, what to publish, and
  * what was used. None of its sentences are shown.
  */
-export function trustedPartOf(work: Work, known: KnownFacts): Work {
+export function selectTrustedPart(work: Work, known: KnownFacts): Work {
   const { restored, config, runTag, now } = known;
   const stored = storedState(work, known);
   const parsed = parseStateAt(serializeState(work.state), work.lane.id, now);

@@ -70,7 +70,7 @@ export function recordAnswer(
  * Returns the kind and commit of one of Ralph's own answers. `made` is this run's commit for the task; `earlier` is the
  * commit of an earlier run whose answer is not posted.
  */
-export function kindAndCommitOf(
+export function classifyAnswer(
   { result }: OwnAnswer,
   { made, earlier }: { readonly made: string | null; readonly earlier: string | null },
 ): Pick<Answer, 'kind' | 'commit'> {
@@ -174,7 +174,7 @@ function provenKindAndCommit(
   commits: { readonly made: string | null; readonly earlier: string | null },
 ): Pick<Answer, 'kind' | 'commit' | 'isOurs'> {
   if (own !== null && (own.result === 'made') === (commits.made !== null))
-    return { ...kindAndCommitOf(own, commits), isOurs: true };
+    return { ...classifyAnswer(own, commits), isOurs: true };
   const commit = commits.made ?? commits.earlier;
   return { kind: kind === 'given-up' ? kind : commit === null ? 'unchanged' : 'changed', commit, isOurs: false };
 }

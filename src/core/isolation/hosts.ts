@@ -240,6 +240,6 @@ function suggestion(item: string): string {
  * Returns the hosts of the providers that these agents can use, in the form of `EgressRules.never`. A user's own
  * command reaches its model directly.
  */
-export function modelHostsOf(agents: readonly AgentName[]): readonly string[] {
+export function listModelHosts(agents: readonly AgentName[]): readonly string[] {
   return [...new Set(agents.flatMap((agent) => AGENTS[agent].hosts))];
 }

@@ -211,7 +211,7 @@ function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: b
  * Returns the delay before the next attempt at a step, in ms; null if none. `leftMs` is the time left in the
  * run.
  */
-export function retryDelayOf(
+export function computeRetryDelay(
   { maxRetries, retryDelayMs }: Pick<Step, 'maxRetries' | 'retryDelayMs'>,
   { result, isWorthAnother }: Attempt,
   { attempts, leftMs }: { readonly attempts: number; readonly leftMs: number },

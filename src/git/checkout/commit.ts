@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
-import { cleanCommitMessage, cleanCommitSubject, signOffOf } from '../../core/text/commit-message.ts';
+import { cleanCommitMessage, cleanCommitSubject, buildSignOff } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, TextsCommit, WithheldChange } from '../../ports/repository.ts';
 import { type Git, buildIdentityVariables } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
@@ -299,7 +299,7 @@ export async function commitTree(
 ): Promise<ObjectId> {
   const parents = commit.parents.flatMap((parent) => ['-p', parent]);
   return await repository.git.text(['commit-tree', commit.tree, ...parents, '-F', '-'], {
-    input: withTrailers(commit.message, { ...commit.trailers, ...(signOff ? signOffOf(identity) : {}) }),
+    input: withTrailers(commit.message, { ...commit.trailers, ...(signOff ? buildSignOff(identity) : {}) }),
     variables: buildIdentityVariables(identity),
   });
 }

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { kindAndCommitOf, finishWithoutCall, type OwnAnswer } from '../../core/feedback/answered.ts';
+import { classifyAnswer, finishWithoutCall, type OwnAnswer } from '../../core/feedback/answered.ts';
 import {
   type LockFile,
   selectLockFiles,
@@ -102,7 +102,7 @@ export function answerWithoutCall(
   const { lane, head, state } = work;
   const now = clock.now();
   const begun = beginRound(state.feedback, id, getProgress(state.tasks, id));
-  const change = kindAndCommitOf(own, { made: head, earlier: findUnpostedCommit(begun, id) });
+  const change = classifyAnswer(own, { made: head, earlier: findUnpostedCommit(begun, id) });
   const said = { ...change, words: redact(own.words), isOurs: true, at: now };
   const feedback = setAnswer(begun, id, lockFiles === undefined ? said : { ...said, lockFiles });
   const answered: Work = { ...work, state: { ...finishWithoutCall(state, [id], head), feedback } };

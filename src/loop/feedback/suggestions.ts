@@ -19,7 +19,7 @@ import { toOneLine, toPlainTitle, completeSentence } from '../../core/text/phras
 import { getErrorText } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
-import { commitMessageOf, addCommitToWork } from '../commits.ts';
+import { writeCommitMessage, addCommitToWork } from '../commits.ts';
 import { verifyHere } from '../verification.ts';
 import type { LoopDeps, WorkAfterAction } from '../deps.ts';
 import { explainForbiddenMerge } from '../pushing.ts';
@@ -193,7 +193,7 @@ async function mergeWithoutCall(
   const committed = await repository.commit({
     before,
     after,
-    message: commitMessageOf(deps, work, { task, summary: null }),
+    message: writeCommitMessage(deps, work, { task, summary: null }),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   const done = addCommitToWork(work, committed);

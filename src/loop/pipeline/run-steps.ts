@@ -4,7 +4,7 @@ import {
   type StepOutput,
   joinOutputs,
   decideStepAction,
-  retryDelayOf,
+  computeRetryDelay,
 } from '../../core/pipeline/step-output.ts';
 import { chooseAgent } from '../../core/agents/providers.ts';
 import {
@@ -99,7 +99,7 @@ async function runStep(deps: LoopDeps, running: RunningStep, begun: StepWalk): P
     tried.push(one);
     walk = one.walk;
     const leftMs = iteration.work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
-    const delayMs = retryDelayOf(step, one.attempt, { attempts: tried.length, leftMs });
+    const delayMs = computeRetryDelay(step, one.attempt, { attempts: tried.length, leftMs });
     if (delayMs === null || isCancelled()) break;
     deps.log.info(
       `step ${step.name} ${describeStepResult(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,

@@ -81,7 +81,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
   // Read the prompt first, before an agent can change the copy.
   const prompt = await deps.machine.readPrompt();
-  const gateDeps = await gatePortsOf(deps, recording);
+  const gateDeps = await createHomeGatePorts(deps, recording);
   if (deps.handed !== null) return work(deps, recording, { gateDeps, intake: deps.handed, prompt, isOpen: false });
   const { intake, runTag, beside } = await enter(deps, gateDeps);
   for (const warning of intake.notes.warnings) log.warning(warning);
@@ -248,7 +248,7 @@ function showingCalls(agent: OpenedAgent['agent'], show: HomeDeps['show']): Open
 }
 
 /** Returns the gate's ports; at home they cannot check the set-up. */
-export async function gatePortsOf(
+export async function createHomeGatePorts(
   deps: Pick<
     HomeDeps,
     | 'config'

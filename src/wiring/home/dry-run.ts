@@ -24,7 +24,7 @@ import { findResumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import type { StateStore } from '../../ports/state.ts';
-import { findAskedTask, gatePortsOf, type HomeDeps } from '../../run/home/at-home.ts';
+import { findAskedTask, createHomeGatePorts, type HomeDeps } from '../../run/home/at-home.ts';
 import { createCheckoutFiles } from './checkout-state.ts';
 import { connectPorts } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
@@ -78,7 +78,7 @@ export async function showWhatWouldRun(
     const connections = connectAtHome({ kept, top: checkout.top, place, gate }, wired);
     const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
-    const gateDeps = await gatePortsOf(
+    const gateDeps = await createHomeGatePorts(
       { ...world, ...gate, machine, connect: { ...connections, store: () => Promise.resolve(store) } },
       { claiming: () => undefined },
     );

@@ -9,7 +9,7 @@ import {
   requiresNetworkLimit,
   type HostRule,
   findModelHosts,
-  modelHostsOf,
+  listModelHosts,
   nameOfTarget,
   withHosts,
 } from '../../core/isolation/hosts.ts';
@@ -273,7 +273,7 @@ function modelHosts({ environment }: World, agents: readonly AgentName[]): reado
   const bases = Object.entries(environment).filter(([name]) => isProviderAddress(name));
   // An IPv6 address has brackets in a URL, so remove them.
   const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));
-  return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
+  return [...listModelHosts(agents), ...ofGateways.filter((host) => host !== '')];
 }
 
 /**

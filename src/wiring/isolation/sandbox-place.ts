@@ -8,7 +8,7 @@ import {
   HIDDEN_FOLDERS,
   isWithin,
   findRunnerFolders,
-  topFolderOf,
+  findTopFolder,
 } from '../../core/isolation/view.ts';
 import { readText, listToolFolders } from '../../isolation/namespaces/namespaces.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
@@ -79,7 +79,7 @@ export function buildSandboxOptions(world: World): AgentSandboxOptions {
       ...world.hidden,
       context.workspace,
       ...works.flatMap((work) => (isFilled(work) ? runnerFolders(work) : checkoutsIn(work))),
-      ...works.flatMap((work) => topFolderOf(resolveLinks(work))),
+      ...works.flatMap((work) => findTopFolder(resolveLinks(work))),
       ...otherRunners(runnerWork),
       ...findRunnerFolders(topOfMachine(), process.getuid?.() ?? 0),
     ],

@@ -9,7 +9,7 @@ import {
   isModelHost,
   listLocalPorts,
   findModelHosts,
-  modelHostsOf,
+  listModelHosts,
   nameOfTarget,
   parseAllowedHosts,
   parseTarget,
@@ -275,7 +275,7 @@ describe('a target', () => {
 });
 
 describe('the hosts of the providers', () => {
-  const never = [...modelHostsOf(['claude', 'codex', 'gemini']), 'gateway.example'];
+  const never = [...listModelHosts(['claude', 'codex', 'gemini']), 'gateway.example'];
   const everything = { allowed: { kind: 'any' }, never } as const;
   const named = (host: string): HostsAsked => ({
     kind: 'registries-and',
