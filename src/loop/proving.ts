@@ -8,7 +8,7 @@ import {
   planProof,
   type ProofPlan,
   type ProofRun,
-  proofRunOf,
+  judgeProofRun,
   computeProofTimeout,
   type TaskChanges,
   type RestoredFile,
@@ -159,7 +159,7 @@ async function runForProof(
     deps.log.warning(completeSentence(verification.why));
     return { kind: 'undecided', why: 'cannot-run' };
   }
-  return proofRunOf(verification, isWhole ? report : null);
+  return judgeProofRun(verification, isWhole ? report : null);
 }
 
 function logProof({ log }: LoopDeps, name: string, proof: Proof): void {

@@ -3,7 +3,7 @@ import {
   describeRemoval,
   isWithdrawn,
   findRenamedBranch,
-  withdrawalOf,
+  findWithdrawal,
   type Withdrawal,
   type WithdrawalKind,
 } from '../core/people/withdrawal.ts';
@@ -39,7 +39,7 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
   const { taskLabel } = looking.config;
   if (source.kind !== 'issue') return null;
   try {
-    return withdrawalOf(
+    return findWithdrawal(
       await looking.forge.issue(source.number),
       hasLabel(source.labels, taskLabel) ? taskLabel : null,
     );

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { isSameRedBase } from '../core/lane/base/red-base.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { labellerOf } from '../core/people/consent.ts';
+import { findLabeller } from '../core/people/consent.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import type { Need } from '../core/people/notifications.ts';
 import { listLanesOnRedBase } from '../core/snapshot/snapshot.ts';
@@ -74,7 +74,7 @@ export async function findLabellers(
   if (numbers.length === 0) return [];
   const histories = await forge.issueHistories(numbers, config.taskLabel);
   return [...histories.values()].map((history) => {
-    const labeller = labellerOf(history, config.taskLabel);
+    const labeller = findLabeller(history, config.taskLabel);
     return labeller?.kind === 'user' ? labeller.login : null;
   });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AgentName } from '../core/agent-names.ts';
 import { chooseAgentToCall } from '../core/lane/decide.ts';
-import { sessionsOf } from '../core/lane/session.ts';
+import { listSessions } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
@@ -84,7 +84,7 @@ export function createSessionExport(deps: {
   const { exporters, first, seal, store, log } = deps;
   return async (state) => {
     const parts: SealedPart[] = [];
-    for (const { agent: name, session } of sessionsOf(state, first)) {
+    for (const { agent: name, session } of listSessions(state, first)) {
       const exporter = await exporters(name);
       const content = exporter === null ? await stored(state, name) : await exported(exporter, state.lane, session.id);
       if (content !== null) parts.push({ agent: name, content });

@@ -54,7 +54,7 @@ const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
 const BEDROCK_KEY = 'AWS_BEARER_TOKEN_BEDROCK';
 
 /** Returns Claude Code's access to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
-export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
+export const findClaudeAccess: AccessOf = (given, { allowedTools, prices }) => {
   const login = withholdClaudeKeys(given);
   if (login.kind !== 'brokered') return login;
   const { api, environment, provider, keys, headers } = login;

@@ -21,7 +21,7 @@ import { classifyClaudeFailure, failureOfMissingResult, findClaudeLimit } from '
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { buildProjectSlug, buildTrialUrl, tryKey } from './try-key.ts';
-import { claudeAccessOf } from './access.ts';
+import { findClaudeAccess } from './access.ts';
 import { claudeAgent } from './agent.ts';
 
 /** The parts of one call's command line. `alsoFolder` is another folder in which the CLI may edit files, or null. */
@@ -44,7 +44,7 @@ export const claudeCli: AgentCli = {
   ...claudeAgent,
   keyTrial: { variable: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', urlAt: buildTrialUrl, tryAt: tryKey },
   usesConfigFolder: false,
-  accessOf: claudeAccessOf,
+  accessOf: findClaudeAccess,
   // Example: `2.1.330 (Claude Code)`.
   printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
   printsRetries: true,

@@ -21,7 +21,7 @@ export interface Withdrawal {
  * Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if it no
  * longer exists in the repository; `taskLabel` is null if a query made the issue a task.
  */
-export function withdrawalOf(
+export function findWithdrawal(
   issue: { readonly state: 'open' | 'closed'; readonly labels: readonly string[] } | null,
   taskLabel: string | null,
 ): WithdrawalKind | null {

@@ -121,7 +121,7 @@ export function renderWorkflow(
  * Returns the minute of the hour at which a repository's schedule starts, from 1 to 59. Repositories thus start at
  * different times, and none at the full hour, when GitHub delays schedules most.
  */
-export function scheduleMinuteOf(repository: string): number {
+export function computeScheduleMinute(repository: string): number {
   let hash = 0;
   for (const letter of repository.toLowerCase()) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xff_ff_fd;
   return 1 + (hash % 59);
@@ -130,7 +130,7 @@ export function scheduleMinuteOf(repository: string): number {
 function withMinute(template: string, repository: string | null): string {
   return repository === null
     ? template
-    : template.replace(/(?<=cron: ')\d+(?= )/, String(scheduleMinuteOf(repository)));
+    : template.replace(/(?<=cron: ')\d+(?= )/, String(computeScheduleMinute(repository)));
 }
 
 /** Puts the names of the workflows whose failures start a run into the template; unchanged without names. */

@@ -1,6 +1,6 @@
 import { listFirstNames } from '../../core/text/phrase.ts';
 import {
-  pullsAheadOf,
+  listPullsAhead,
   type MergeObstacle,
   findNextPull,
   type Train,
@@ -53,7 +53,7 @@ export function renderNextToMerge(train: Train): string {
  * if neither is the case.
  */
 export function describePullStanding(train: Train, pull: TrainPull): string {
-  const ahead = pullsAheadOf(train, pull);
+  const ahead = listPullsAhead(train, pull);
   const facts = [
     ...(pull.obstacle === null || (train.pulls.length < 2 && SHOWN_ELSEWHERE.includes(pull.obstacle))
       ? []

@@ -80,7 +80,7 @@ const MAX_NAME_CHARS = 60;
  * Describes a base on which `verify` fails; returns null if `verify` passes. The output and its report must already be
  * redacted.
  */
-export function redBaseOf(
+export function buildRedBase(
   subject: Pick<RedBase, 'commit' | 'commands'>,
   verification: Verification,
   report: TestReport,
@@ -201,7 +201,7 @@ export function recordBaseVerification(
   { verification, report }: { readonly verification: Verification; readonly report: TestReport },
 ): LaneState {
   const before = state.redBase;
-  const red = redBaseOf(subject, verification, report);
+  const red = buildRedBase(subject, verification, report);
   const record = buildVerificationRecord(subject, verification);
   if (record === null || verification.kind === 'not-run') return { ...state, baseVerification: null };
   const again = before?.stage === 'reverify' && before.commands === subject.commands ? before : null;

@@ -15,7 +15,7 @@ export interface Discrepancy {
 }
 
 /** Returns the claims of an iteration that its evidence contradicts. */
-export function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Discrepancy[] {
+export function findDiscrepancies(state: LaneState, facts: IterationFacts): readonly Discrepancy[] {
   const { analysis, evidence } = facts;
   const { signal } = analysis;
   const { tasksCompleted, filesModified } = signal;

@@ -25,7 +25,7 @@ import {
   wasMarkedBefore,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
-import { discrepanciesOf, type Discrepancy, listPathsStillRefused, chooseHints } from './discrepancies.ts';
+import { findDiscrepancies, type Discrepancy, listPathsStillRefused, chooseHints } from './discrepancies.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
 
 export const verdictSchema = z.object({
@@ -93,7 +93,7 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
   const changed = hasChangedContent(evidence);
   const stepsHold = listFailingSteps(evidence.steps).length === 0 && listHoldingReviews(evidence.steps).length === 0;
   const passed = verification === 'passed';
-  const discrepancies = discrepanciesOf(state, facts);
+  const discrepancies = findDiscrepancies(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);
   // If this commit failed in a clean clone, the work tree passes only because of unpublished files.
   const verified = passed && !isKnownRed(state, evidence.after.head);
