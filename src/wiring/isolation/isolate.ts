@@ -254,8 +254,8 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
 
 /** Warns of writable program folders. Inside namespaces they are read-only anyway. */
 async function warnOfOpenPrograms({ environment, context, log }: World): Promise<void> {
-  const { findProgramFolders: programFoldersOf } = await import('../../isolation/program-folders.ts');
-  const folders = await programFoldersOf(environment.PATH ?? '');
+  const { findProgramFolders } = await import('../../isolation/program-folders.ts');
+  const folders = await findProgramFolders(environment.PATH ?? '');
   // For `verify`, ignore those in the work tree, because its programs come from the clean clone.
   const warning = describeWritableFolders(folders.filter(({ path }) => !isWithin(path, context.workspace)));
   if (warning !== null) log.warning(warning);
