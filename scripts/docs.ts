@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_NAMES, AGENTS, keyInputOf, keyVariablesOf } from '../src/core/agent-names.ts';
+import { AGENT_NAMES, AGENTS, nameKeyInput, listKeyVariables } from '../src/core/agent-names.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
 import { outputsIn, withInputs } from './action-yml.ts';
@@ -111,8 +111,8 @@ export function withCapabilities(page: string): string {
     '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
-  const keys = AGENT_NAMES.filter((name) => keyVariablesOf(name).length > 0).map((name) => {
-    const inputs = keyVariablesOf(name).map((variable) => `\`${keyInputOf(variable)}\``);
+  const keys = AGENT_NAMES.filter((name) => listKeyVariables(name).length > 0).map((name) => {
+    const inputs = listKeyVariables(name).map((variable) => `\`${nameKeyInput(variable)}\``);
     return `| \`${name}\` | ${inputs.join(' or ')} |`;
   });
   return page

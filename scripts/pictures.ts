@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { historySummaryOf, listTaskHistories } from '../src/core/history/task-history.ts';
+import { summarizeHistory, listTaskHistories } from '../src/core/history/task-history.ts';
 import { renderHistoryPage } from '../src/report/history/history-page.ts';
 import { noon } from '../test/unit/core/core-fixtures.ts';
 import { wholeHistory } from '../test/unit/core/history/history-fixture.ts';
@@ -79,7 +79,7 @@ if (wanted.length === 0 || wanted.includes(HISTORY)) {
   const html = join(at, 'page.html');
   const tasks = listTaskHistories(wholeHistory());
   const repository = 'https://github.test/acme/shop';
-  await writeFile(html, renderHistoryPage({ history: historySummaryOf(tasks), tasks, repository, now: noon }));
+  await writeFile(html, renderHistoryPage({ history: summarizeHistory(tasks), tasks, repository, now: noon }));
   for (const width of HISTORY_WIDTHS)
     for (const scheme of ['light', 'dark'] as const)
       await browser?.picture({ html, png: join(at, `page-${width}-${scheme}.png`), width, scheme });

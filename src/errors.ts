@@ -28,13 +28,13 @@ export function asError(thrown: unknown): Error {
 }
 
 /** Returns the text of a thrown value, without a stack. */
-export function textOf(error: unknown): string {
+export function getErrorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /** Returns the message of an error on one line. */
-export function messageOf(error: unknown): string {
-  return textOf(error)
+export function getErrorMessage(error: unknown): string {
+  return getErrorText(error)
     .trim()
     .replaceAll(/\s*\n\s*/g, ' ');
 }

@@ -1,5 +1,5 @@
 import { loadableAgents } from '../../src/agents/all.ts';
-import { callEventOf } from '../../src/agents/claude/cli.ts';
+import { convertStreamEvent } from '../../src/agents/claude/cli.ts';
 import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
 import { createAgentReader } from '../../src/agents/reading/reader.ts';
 import { analyzeTranscript } from '../../src/core/analysis/analyze.ts';
@@ -39,7 +39,7 @@ async function openReader(): Promise<TranscriptReader> {
   if (agent === undefined)
     return createOutputReader({
       now: 0,
-      onEvent: IS_TEXT ? null : (event) => void (shown += callEventOf(event).line.length),
+      onEvent: IS_TEXT ? null : (event) => void (shown += convertStreamEvent(event).line.length),
     });
   const dialect = await loadableAgents[agent].output();
   return createAgentReader({ dialect, now: 0, tokensBefore: null, onEvent: () => void (shown += 1) });

@@ -1,5 +1,5 @@
 import { createLanelessReport } from '../../src/handover/report.ts';
-import { failureOf } from '../../src/run/failure.ts';
+import { convertErrorToOutcome } from '../../src/run/failure.ts';
 import { HOUR, noon } from '../../test/unit/core/core-fixtures.ts';
 import { configOf, labeled } from '../../test/loop/stage/run-action.ts';
 import { feedbackScenes } from './feedback-scenes.ts';
@@ -246,7 +246,7 @@ function misconfigured(inputs: Readonly<Record<string, string>>): PlayedScene {
   try {
     configOf(inputs);
   } catch (error) {
-    const outcome = failureOf(error, () => undefined);
+    const outcome = convertErrorToOutcome(error, () => undefined);
     const runUrl = 'https://github.test/acme/shop/actions/runs/1';
     return {
       project: null,

@@ -1,4 +1,4 @@
-import { KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
+import { KEY_VARIABLES, nameKeyInput } from '../core/agent-names.ts';
 import type { ProviderVariables } from '../core/agents/manifest.ts';
 import type { VariableAccess } from '../core/mcp/parse-servers.ts';
 import { findNeededVariables } from '../core/pipeline/reading/command-variables.ts';
@@ -142,7 +142,7 @@ function keyProblem(name: string, value: string, forms: ProviderVariables['keyFo
   const form = forms.find(({ begin }) => value.startsWith(begin));
   return form === undefined || form.variable === name
     ? null
-    : `\`${name}\` holds ${form.what}, which the agent does not accept there. Pass it as \`${keyInputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
+    : `\`${name}\` holds ${form.what}, which the agent does not accept there. Pass it as \`${nameKeyInput(form.variable)}\` (or \`${form.variable}\`) instead.`;
 }
 
 /** Returns a sentence about a login without any key, which names a key under another name if there is one. */
@@ -150,10 +150,10 @@ function missingKey(environment: Environment, provider: ProviderVariables): stri
   const { keyForms } = provider;
   const misnamed = describeMisnamedKey(environment, provider);
   if (misnamed !== null) return misnamed;
-  const inputs = keyForms.map(({ variable }) => `\`${keyInputOf(variable)}\``);
+  const inputs = keyForms.map(({ variable }) => `\`${nameKeyInput(variable)}\``);
   const [example = { variable: '' }] = keyForms;
   const empty = inputs.length === 1 ? 'is empty' : inputs.length === 2 ? 'are both empty' : 'are all empty';
-  return `There is no key for the agent: ${inputs.join(' and ')} ${empty}. Add a repository secret and pass it to the step, for example \`${keyInputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
+  return `There is no key for the agent: ${inputs.join(' and ')} ${empty}. Add a repository secret and pass it to the step, for example \`${nameKeyInput(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
 }
 
 /** Returns what to do about a key under a name that the agent does not look for, or null if there is no such key. */
@@ -171,7 +171,7 @@ export function describeMisnamedKey(environment: Environment, { keyForms, keys }
   const [first] = misnamed;
   return first === undefined
     ? null
-    : `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${keyInputOf(first.form.variable)}\` instead.`;
+    : `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${nameKeyInput(first.form.variable)}\` instead.`;
 }
 
 function trimmedVariable(environment: Environment, name: string): string {

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { AGENT_NAMES, type AgentName, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
+import {
+  AGENT_NAMES,
+  type AgentName,
+  AGENTS,
+  DEFAULT_AGENT,
+  KEY_VARIABLES,
+  nameKeyInput,
+} from '../core/agent-names.ts';
 import { denialModes, limitModes, type Policy, sessionModes } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
@@ -254,7 +261,7 @@ function valuesFor(given: ForAgents, of: AgentName): readonly string[] {
 export function withKeyInputs(environment: Environment): Environment {
   const given: Record<string, string> = {};
   for (const variable of KEY_VARIABLES) {
-    const key = (environment[`INPUT_${keyInputOf(variable).toUpperCase()}`] ?? '').trim();
+    const key = (environment[`INPUT_${nameKeyInput(variable).toUpperCase()}`] ?? '').trim();
     if (key !== '') given[variable] = key;
   }
   return { ...environment, ...given };
@@ -306,7 +313,7 @@ function toolRules() {
 }
 
 /** Returns the rules of an `allowed-tools` text, or the items of the text if it is unusable. */
-export function toolRulesOf(text: string): readonly string[] {
+export function parseToolRules(text: string): readonly string[] {
   const parsed = toolRules().safeParse(text);
   return parsed.success ? parsed.data : listField().parse(text);
 }

@@ -210,7 +210,7 @@ export function countJobs({ handoff }: Pick<Config, 'handoff'>): 'one' | 'three'
 }
 
 /** Creates a run's lease of a lane, acquired now. */
-export function leaseOf(
+export function createLease(
   run: {
     readonly config: Pick<Config, 'policy' | 'handoff'>;
     readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl'>;

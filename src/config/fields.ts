@@ -126,7 +126,7 @@ export function mcpConfigField() {
       return { kind: 'file', path: text };
     }
     const parsed = parseMcpServers(text, () => 'given');
-    if (parsed.kind === 'wrong') for (const problem of parsed.problems) problems.addIssue(`: ${problem}`);
+    if (parsed.kind === 'wrong') for (const problem of parsed.problems) problems.addIssue(problem);
     return { kind: 'inline', text };
   });
 }
@@ -241,7 +241,7 @@ function splitListLine(line: string): string[] {
  * Returns the folder in which a run with these texts of inputs works. Returns the root if the text cannot be used,
  * which is reported with the other inputs, or if it is an expression that only a run can evaluate.
  */
-export function workingFolderOf(texts: Readonly<Record<string, string | undefined>>): Folder {
+export function parseWorkingFolder(texts: Readonly<Record<string, string | undefined>>): Folder {
   const text = (texts['working-directory'] ?? '').trim();
   const parsed = folderField().safeParse(text);
   return parsed.success && !isExpression(text) ? parsed.data : '';

@@ -1,4 +1,4 @@
-import { AGENT_NAMES, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
+import { AGENT_NAMES, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, nameKeyInput } from '../core/agent-names.ts';
 import type { SettingGroup, SettingRow } from './setting-rows.ts';
 
 function keyDescription(variable: string): string {
@@ -23,7 +23,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
         '${{ github.token }}',
         `Token for issues, comments, the branch and the pull request. It is not in the agent's environment.`,
       ],
-      ...KEY_VARIABLES.map((variable) => [keyInputOf(variable), '', keyDescription(variable)] as const),
+      ...KEY_VARIABLES.map((variable) => [nameKeyInput(variable), '', keyDescription(variable)] as const),
     ],
   },
   {

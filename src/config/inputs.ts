@@ -177,8 +177,7 @@ function parallelProblems({ handoff, parallel = 1, stateStore }: GivenSettings<S
  */
 export function describeMisplaced(given: Readonly<Record<string, string | undefined>>): readonly string[] {
   const names = Object.keys(given).filter((name) => given[name] !== undefined);
-  // The runner passes all of its inputs to a job's action, so all of these are present in that action.
-  const isJob = JOB_INPUTS.every((name) => names.includes(name));
+  const isJob = isJobAction(given);
   return names
     .filter((name) => SETTING_NAMES.includes(name) && !ACTION_INPUTS.includes(name))
     .filter((name) => !isJob || !SECRET_SETTINGS.includes(name))
@@ -190,10 +189,21 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
     });
 }
 
-/** Returns the inputs of a step without those of unknown names; the runner itself warns of them. */
+/** Returns true in the action of one job, to which the runner passes all of its inputs. */
+function isJobAction(given: Readonly<Record<string, unknown>>): boolean {
+  return JOB_INPUTS.every((name) => given[name] !== undefined);
+}
+
+/**
+ * Returns the inputs of a step without those of unknown names, of which the runner itself warns, and without those that
+ * `describeMisplaced` sends to the action of one job.
+ */
 export function withoutUnknownInputs<T>(given: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  const isJob = isJobAction(given);
   const isKnown = (name: string): boolean =>
-    name === 'settings' || SETTING_NAMES.includes(name) || describeMovedInput(name) !== null;
+    name === 'settings' ||
+    (SETTING_NAMES.includes(name) && (isJob || !JOB_INPUTS.includes(name))) ||
+    describeMovedInput(name) !== null;
   return Object.fromEntries(Object.entries(given).filter(([name]) => isKnown(name)));
 }
 
@@ -269,7 +279,7 @@ function describeProblem(
   const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capText(value, 81))}`;
   const places = placesOf(name, counting);
   if (places === null) return `- ${name}:${shown} ${completeSentence(why)}`;
-  return `- ${places}${shown} ${completeSentence(why)}${places.endsWith(` ${name}`) ? '' : ` (${name})`}`;
+  return `- ${places}${shown || ':'} ${completeSentence(why)}${places.endsWith(` ${name}`) ? '' : ` (${name})`}`;
 }
 
 /** Returns the names of the settings that replace an input, or null if the input itself is used. */

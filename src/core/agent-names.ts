@@ -27,18 +27,18 @@ export type PackagedAgent = AgentWith<'source'>;
 export const PACKAGED_AGENTS = agentsWith('source');
 
 /** The environment variables of all keys that have an input. */
-export const KEY_VARIABLES: readonly string[] = [...new Set(AGENT_NAMES.flatMap((name) => keyVariablesOf(name)))];
+export const KEY_VARIABLES: readonly string[] = [...new Set(AGENT_NAMES.flatMap((name) => listKeyVariables(name)))];
 
 /** Inputs with the key of an agent's provider. Each is another way to set the environment variable of the same name. */
-export const KEY_INPUTS: readonly string[] = KEY_VARIABLES.map(keyInputOf);
+export const KEY_INPUTS: readonly string[] = KEY_VARIABLES.map(nameKeyInput);
 
 /** Returns the environment variables of an agent's keys that have an input, the usual one first. */
-export function keyVariablesOf(name: AgentName): readonly string[] {
+export function listKeyVariables(name: AgentName): readonly string[] {
   return AGENTS[name].provider.keyForms.map(({ variable }) => variable);
 }
 
 /** Returns the input of a variable: `ANTHROPIC_API_KEY` → `anthropic-api-key`. */
-export function keyInputOf(variable: string): string {
+export function nameKeyInput(variable: string): string {
   return variable.toLowerCase().replaceAll('_', '-');
 }
 

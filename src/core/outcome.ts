@@ -95,7 +95,7 @@ export function isForReview({ kind, reason }: Outcome): boolean {
 /**
  * Returns the conclusion that GitHub shows. A run that only met a circuit opened by an earlier run is not a failure.
  */
-export function conclusionOf(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
+export function deriveConclusion(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
   if (outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';
   return failOn.includes(outcome.kind) ? 'failure' : 'success';
 }

@@ -119,7 +119,7 @@ export type Policy = Immutable<z.infer<typeof policySchema>>;
  * Returns the user's policy with the pipeline's fields from a run's policy, whose other limits are cut to what the run
  * reserved.
  */
-export function withPipelineOf(
+export function applyPipelinePolicy(
   policy: Policy,
   { callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask }: Policy,
 ): Policy {

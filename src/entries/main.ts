@@ -3,10 +3,10 @@ import { connectPorts, openWebhook, connectForge } from '../wiring/connect.ts';
 import { createGuard, guardConnections } from '../wiring/guard.ts';
 import { createRunIsolation, removeDeadSandboxes } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
-import { createWorld, hasCollector, secretsOf, systemClock } from '../wiring/world.ts';
+import { createWorld, hasCollector, listJobSecrets, systemClock } from '../wiring/world.ts';
 import type { Config } from '../config/config.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
-import { conclusionOf, type Conclusion, type Outcome } from '../core/outcome.ts';
+import { deriveConclusion, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { suggestNextSteps } from '../report/next/for-run.ts';
 import { renderSteps } from '../report/next/step.ts';
 import { describeOutcome, renderHeadline } from '../report/sentences/outcome-text.ts';
@@ -16,7 +16,7 @@ import { createLanelessReport, type RunReport, type ParallelEnd } from '../hando
 import { selectLaneReport } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../report/pages/together.ts';
-import { type FailedOutcome, failureOf } from '../run/failure.ts';
+import { type FailedOutcome, convertErrorToOutcome } from '../run/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import {
@@ -45,7 +45,7 @@ export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
   const read = await readRunSetUp(environment);
-  const secrets = secretsOf(environment, read.kind === 'ready' ? read.config : read.reach);
+  const secrets = listJobSecrets(environment, read.kind === 'ready' ? read.config : read.reach);
   const { redact } = secrets;
   maskValues(secrets.values());
   let journal: JournalFile | null = null;
@@ -169,14 +169,14 @@ export async function runMain(): Promise<void> {
   }
 
   function giveUp(error: unknown): void {
-    finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
+    finish(endedReport(convertErrorToOutcome(error, debugRedacted), startedAt), 'failure');
   }
 
   function showEnd(end: RunEnd, config: Config): void {
     switch (end.kind) {
       case 'ended': {
         const others = end.beside.map((report) => showBeside(report, config));
-        const conclusion = conclusionOf(end.report.outcome, config.failOn);
+        const conclusion = deriveConclusion(end.report.outcome, config.failOn);
         finish(end.report, others.includes('failure') ? 'failure' : conclusion);
         break;
       }
@@ -218,7 +218,7 @@ export async function runMain(): Promise<void> {
   function showBeside(report: RunReport, { failOn }: Pick<Config, 'failOn'>): Conclusion {
     showSummary(renderSummary(report));
     log.info(renderClosingBlock(report));
-    return conclusionOf(report.outcome, failOn);
+    return deriveConclusion(report.outcome, failOn);
   }
 
   /** Shows the end of each branch of the run. The job of a failed branch has already failed. */
@@ -277,7 +277,7 @@ export async function runMain(): Promise<void> {
       write();
       return null;
     } catch (error) {
-      const failure = failureOf(error, debugRedacted);
+      const failure = convertErrorToOutcome(error, debugRedacted);
       log.warning(failure.message);
       return failure;
     }

@@ -1,11 +1,18 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { endAgent, removeSandboxesOf } from '../wiring/agent.ts';
+import { endAgent, removeRunSandboxes } from '../wiring/agent.ts';
 import { connectPorts } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
 import { readSettledTexts } from '../wiring/settings/run-settings.ts';
-import { createWorld, hasCollector, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
+import {
+  createWorld,
+  hasCollector,
+  listJobSecrets,
+  systemClock,
+  type ServerTimeouts,
+  type World,
+} from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
@@ -13,10 +20,10 @@ import { createLanelessReport } from '../handover/report.ts';
 import { rescueLostRun, rescueRun, type RescueLimits } from '../run/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { failureOf } from '../run/failure.ts';
-import { messageOf } from '../errors.ts';
+import { convertErrorToOutcome } from '../run/failure.ts';
+import { getErrorMessage } from '../errors.ts';
 import { addSummary, createLog, logDebug, readInputTexts, maskValues } from '../runner/results.ts';
-import { identitiesOf, readRunContext, type RunIdentity, digestSteering } from '../runner/run-context.ts';
+import { deriveRunIdentities, readRunContext, type RunIdentity, digestSteering } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../run/run-record.ts';
 import { describeRemains } from '../core/isolation/sandbox-record.ts';
@@ -49,7 +56,7 @@ type Environment = World['environment'];
  */
 export async function runPost(): Promise<void> {
   const environment = withKeyInputs(process.env);
-  const { redact } = secretsOf(environment, null);
+  const { redact } = listJobSecrets(environment, null);
   const log = createLog(redact);
   const runnerFiles = createRunnerFiles(environment, () => undefined);
   setTimeout(() => {
@@ -59,20 +66,20 @@ export async function runPost(): Promise<void> {
   const logFailure =
     (what: string) =>
     (error: unknown): void => {
-      failureOf(error, (stack) => {
+      convertErrorToOutcome(error, (stack) => {
         logDebug(redact(stack));
       });
-      log.error(`${what}: ${completeSentence(messageOf(error))}`);
+      log.error(`${what}: ${completeSentence(getErrorMessage(error))}`);
     };
 
   // Find runs only by variables that the runner gave to this process, because an agent can change everything that main
   // could leave for post.
-  const [first, ...others] = identitiesOf(environment);
+  const [first, ...others] = deriveRunIdentities(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
     // This ends processes that the agent left running in a separate session.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
-    const left = await removeSandboxesOf(identity, environment).catch((error: unknown) => {
+    const left = await removeRunSandboxes(identity, environment).catch((error: unknown) => {
       logFailure("The agent's sandbox could not be removed")(error);
       return null;
     });
@@ -118,7 +125,7 @@ async function finish(known: {
   const { phase } = read.config.handoff;
   // The jobs `loop` and `finish` have nothing to clean up, because they neither publish nor claim anything.
   if (phase === 'loop' || phase === 'finish') return;
-  const secrets = secretsOf(environment, read.config);
+  const secrets = listJobSecrets(environment, read.config);
   const world = createWorld({
     environment,
     ...read,
@@ -173,7 +180,7 @@ function refuse(refused: {
   readonly problem: string;
 }): void {
   const { environment, runnerFiles, problem } = refused;
-  const { redact } = secretsOf(environment, null);
+  const { redact } = listJobSecrets(environment, null);
   const message = `${problem} The next run continues from what was saved before.`;
   createLog(redact).error(message);
   const now = systemClock.now();

@@ -1,17 +1,17 @@
 import { buildVerifyEnvironment, describeWithheldVariables } from '../config/agent-environment.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig, parseReach, type NotificationInputs } from '../config/inputs.ts';
-import { type FailedOutcome, failureOf } from '../run/failure.ts';
+import { type FailedOutcome, convertErrorToOutcome } from '../run/failure.ts';
 import { readInputTexts, logDebug } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
 import {
   ALL_PROVIDERS,
   describeAmbiguousLogins,
   findProblemsByAgent,
-  loginProblemsOf,
+  listLoginProblems,
 } from '../wiring/agents/providers.ts';
 import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
-import { secretsOf, type World } from '../wiring/world.ts';
+import { listJobSecrets, type World } from '../wiring/world.ts';
 
 /** The inputs and the environment of a run, as far as they are usable. */
 export type RunSetUp =
@@ -33,8 +33,8 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
       return await read();
     } catch (error) {
       problems.push(
-        failureOf(error, (stack) => {
-          logDebug(secretsOf(environment, null).redact(stack));
+        convertErrorToOutcome(error, (stack) => {
+          logDebug(listJobSecrets(environment, null).redact(stack));
         }),
       );
       return null;
@@ -50,7 +50,7 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
     const { order, others } = config.agent;
     const logsIn = config.handoff.login.kind !== 'lasting';
     const loginProblems = [
-      ...loginProblemsOf(environment, order),
+      ...listLoginProblems(environment, order),
       ...describeAmbiguousLogins(environment, order, logsIn),
     ];
     const otherLoginProblems = findProblemsByAgent(environment, others);

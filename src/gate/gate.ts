@@ -1,7 +1,7 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { GateDeps } from './deps.ts';
 import { ensureAnswer } from './command/answering.ts';
-import { planLabelOf } from '../core/people/labels.ts';
+import { namePlanLabel } from '../core/people/labels.ts';
 import { obeyCommand, obeyDispatch, topicOfThread } from './command/commands.ts';
 import { requestProposal } from './command/proposals.ts';
 import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
@@ -95,7 +95,7 @@ async function proposeForLabeledIssue(
   deps: GateDeps,
   { actor, issue, approvedText }: Extract<Intent, { kind: 'propose' }>,
 ): Promise<GateResult> {
-  const label = planLabelOf(deps.config.taskLabel);
+  const label = namePlanLabel(deps.config.taskLabel);
   if (!(await isTrustedAccount(deps, actor)))
     return gateResultOfLane(deps, endIntake(notAllowed(actor.login, `label an issue "${label}" for Ralph`)));
   await deps.forge.react({ kind: 'issue', number: issue }, 'eyes');

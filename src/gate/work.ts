@@ -16,7 +16,7 @@ import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
 import { isListedTask, nameOfTask } from '../core/tasks/task.ts';
-import { textOf, UserError } from '../errors.ts';
+import { getErrorText, UserError } from '../errors.ts';
 import { endIntake, type GateResult, type Intake, gateResultOfLane } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
@@ -249,7 +249,7 @@ export async function detectOtherRalphs(
   } catch (error) {
     // Ignore mistakes in the configuration, because the gate reports them when it looks for tasks.
     if (!(error instanceof UserError && error.kind === 'configuration'))
-      log.warning(`The search for files of other Ralphs failed: ${textOf(error)}`);
+      log.warning(`The search for files of other Ralphs failed: ${getErrorText(error)}`);
   }
   for (const line of lines) log.info(`found: ${line}`);
   return lines;

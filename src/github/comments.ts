@@ -4,7 +4,7 @@ import { fitBody } from './pull-requests.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { readHttpStatus } from './errors.ts';
 import {
-  commentKeyOf,
+  buildCommentKey,
   createCommentSearch,
   firstLineOfComment,
   type FoundComment,
@@ -57,7 +57,7 @@ export function createCommentMethods(
 
   return {
     upsertComment(number, marker, text) {
-      const key = commentKeyOf(number, marker);
+      const key = buildCommentKey(number, marker);
       return ask(
         { doing: `write the comment on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
@@ -78,7 +78,7 @@ export function createCommentMethods(
     },
 
     async amendComment(number, marker, { body: text, writtenBefore, closing }) {
-      const key = commentKeyOf(number, marker);
+      const key = buildCommentKey(number, marker);
       const current = known.get(key);
       const body = withMarker(closing ? SETTLED_MARKER : marker, text);
       if (current === undefined || current.writtenAt >= writtenBefore || sameText(current.body, body)) return;

@@ -1,7 +1,7 @@
 import { isDashboardText } from '../core/dashboard/boxes.ts';
 import type { DashboardIssue, ForgeAdapter } from '../ports/forge.ts';
 import { ACCOUNT_FRAGMENT, type Actor, type Client, toAccount } from './client.ts';
-import { graphqlAnswerOf } from './graphql/errors.ts';
+import { extractGraphqlAnswer } from './graphql/errors.ts';
 import { askAboutIssues } from './histories.ts';
 import { fitBody } from './pull-requests.ts';
 
@@ -84,7 +84,7 @@ export function createDashboardMethods(client: Client): DashboardMethods {
           }>(WRITE, { id, body: fitBody(body) });
           return updateIssue?.issue == null ? null : toDashboard(updateIssue.issue);
         } catch (error) {
-          const { errors = [] } = graphqlAnswerOf(error);
+          const { errors = [] } = extractGraphqlAnswer(error);
           if (errors.length > 0 && errors.every(({ type }) => type === 'NOT_FOUND')) return null;
           throw error;
         }

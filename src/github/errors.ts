@@ -2,7 +2,7 @@ import { ISSUES_SWITCHED_OFF, NOT_PERMITTED, UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { RENEW_TOKEN } from '../core/refusals/server-rules.ts';
 import { cutText, flattenText, completeSentence } from '../core/text/phrase.ts';
-import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/errors.ts';
+import { extractGraphqlAnswer, isServerFailure, type GraphqlError } from './graphql/errors.ts';
 
 /** The purpose of a request. `doing` completes "GitHub did not let us …"; `needs` are workflow permissions. */
 export interface RequestPurpose {
@@ -186,7 +186,8 @@ function isBrokenConnection(error: unknown): error is Error {
 /** Returns GitHub's answer to a failed request, or null if there was no answer. */
 function refusalOf(error: unknown): Refusal | null {
   const { response, data, errors, headers } = (error instanceof Error ? error : {}) as OctokitError;
-  const listed = errors ?? (response?.status === 200 ? (data?.errors ?? graphqlAnswerOf(error).errors) : null) ?? [];
+  const listed =
+    errors ?? (response?.status === 200 ? (data?.errors ?? extractGraphqlAnswer(error).errors) : null) ?? [];
   // Report a server failure first: the other errors may disappear with it, or else the next request reports them.
   const graphqlError = listed.find(isServerFailure) ?? listed[0];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
@@ -195,7 +196,8 @@ function refusalOf(error: unknown): Refusal | null {
     typeof response.data === 'object' ? response.data : null;
   return {
     status: response.status,
-    message: typeof answer?.message === 'string' ? answer.message : (graphqlAnswerOf(error).errors?.[0]?.message ?? ''),
+    message:
+      typeof answer?.message === 'string' ? answer.message : (extractGraphqlAnswer(error).errors?.[0]?.message ?? ''),
     details: answer?.errors === undefined ? '' : JSON.stringify(answer.errors),
     headers: response.headers ?? {},
   };

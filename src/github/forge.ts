@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Dependency, Forge, ForgeAdapter } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import {
@@ -221,7 +221,7 @@ function createCaches(
         }
       });
       const reported = work.catch((error: unknown) => {
-        debug(textOf(error));
+        debug(getErrorText(error));
       });
       await Promise.race([
         reported,

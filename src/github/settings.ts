@@ -4,7 +4,7 @@ import {
   type BranchRule,
   type RepositorySettings,
 } from '../core/doctor/facts.ts';
-import { textOf as textOfError, UserError } from '../errors.ts';
+import { getErrorText as textOfError, UserError } from '../errors.ts';
 import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { readHttpStatus } from './errors.ts';

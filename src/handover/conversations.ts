@@ -47,7 +47,7 @@ export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null
  * Returns an agent's part of a file, or null if none. A single transcript may belong to any agent, but opens
  * only for its own conversation.
  */
-export function sealedTranscriptOf(file: Uint8Array, agent: AgentName): Uint8Array | null {
+export function pickSealedTranscript(file: Uint8Array, agent: AgentName): Uint8Array | null {
   if (!MAGIC.every((byte, at) => file[at] === byte)) return file;
   if (file.length < HEAD_BYTES) return null;
   const listBytes = new DataView(file.buffer, file.byteOffset).getUint32(MAGIC.length);

@@ -3,7 +3,7 @@ import { isOfPeople } from '../core/feedback/subject.ts';
 import { findTaskShare } from '../core/lane/change.ts';
 import { isSameLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { MAX_TASKS_OF_PULL, type PublishedPull, type PullTask } from '../core/snapshot/stored-pull.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isListedTask, computeShownState, type Task } from '../core/tasks/task.ts';
 import { toOneLine } from '../core/text/phrase.ts';
 import type { Work } from './intake.ts';
@@ -21,7 +21,7 @@ interface Publication {
 const MAX_LABELS = 10;
 
 /** Returns the stored record of a pull request. People's texts are redacted and cut. */
-export function publishedPullOf(work: Work, { number, head, ...publication }: Publication): PublishedPull {
+export function buildPublishedPull(work: Work, { number, head, ...publication }: Publication): PublishedPull {
   const { lane, state, startedAt, endedAt } = work;
   const { change } = state;
   return {
@@ -47,7 +47,7 @@ function toPullTask(
   { taskLabel, agents, redact }: Omit<Publication, 'number' | 'head'>,
 ): PullTask {
   const share = findTaskShare(state.change, id);
-  const progress = progressOf(state.tasks, id);
+  const progress = getProgress(state.tasks, id);
   const agent = share.agents.at(-1) ?? null;
   const isOurs = (label: string): boolean =>
     isSameLabel(label, taskLabel) || Object.hasOwn(lifecycleLabels, label.toLowerCase());

@@ -5,7 +5,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { measureSpent } from '../core/sharing/budget.ts';
 import { MAX_LABEL_CHARS, MAX_LABELS_OF_TASK, MAX_TASKS_OF_RUN, type StoredRun } from '../core/snapshot/stored-run.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { computeShownProgress, type Task } from '../core/tasks/task.ts';
 import { toOneLine } from '../core/text/phrase.ts';
 import type { Work } from './intake.ts';
@@ -26,7 +26,7 @@ interface RunEnding {
 }
 
 /** Returns the stored record of a run. Texts of people and agents are redacted and cut. */
-export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
+export function buildStoredRun(work: Work, ending: RunEnding): StoredRun {
   const { agents, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
   const { state, stateBefore, lane } = work;
   const words = (text: string, max: number): string => toOneLine(redact(text), max);
@@ -54,7 +54,7 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
       .filter(({ id }) => worked.has(id))
       .slice(0, MAX_TASKS_OF_RUN)
       .map((task) => {
-        const progress = progressOf(state.tasks, task.id);
+        const progress = getProgress(state.tasks, task.id);
         const { approval = null } = progress;
         return {
           id: task.id.slice(0, 200),

@@ -14,7 +14,7 @@ import { measureSpent } from '../core/sharing/budget.ts';
 import { limitPark, mergeReceivedState, withReservationUsed } from '../core/sharing/trusted-state.ts';
 import { endsOpenEnded } from '../core/open-ended/prompt-task.ts';
 import { isFileSource, isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
-import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
+import { isPlanComplete, getProgress } from '../core/tasks/queue.ts';
 import { isFinished, queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { toOneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
@@ -304,8 +304,8 @@ function isDoneWithoutProof(
   },
 ): boolean {
   const { before, after, journal, outcome } = ended;
-  const known = progressOf(before.tasks, id);
-  const isNew = isFinished(progressOf(after.tasks, id)) && !isFinished(known);
+  const known = getProgress(before.tasks, id);
+  const isNew = isFinished(getProgress(after.tasks, id)) && !isFinished(known);
   if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || !claimsAllDone(journal.at(-1), id);
   if (!isNew || !isIssueTask(id) || known.unproven === true) return false;
   return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);

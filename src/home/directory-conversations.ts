@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Conversations } from '../ports/state.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import { usePlainFile } from '../files/plain-file.ts';
 
 /** Creates a store that keeps conversations as files in a folder of this machine. */
@@ -27,7 +27,7 @@ export function createDirectoryConversations(place: {
       } catch (error) {
         return (error as NodeJS.ErrnoException).code === 'ENOENT'
           ? { kind: 'absent' }
-          : { kind: 'unavailable', why: messageOf(error) };
+          : { kind: 'unavailable', why: getErrorMessage(error) };
       }
     },
     write: async (name, content) => {
@@ -44,7 +44,7 @@ export function createDirectoryConversations(place: {
         }
         return { kind: 'written' };
       } catch (error) {
-        return { kind: 'not-kept', why: messageOf(error) };
+        return { kind: 'not-kept', why: getErrorMessage(error) };
       }
     },
   };

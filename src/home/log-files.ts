@@ -5,7 +5,7 @@ import { selectFilesToDelete } from '../core/local/committed-files.ts';
 import { formatLogInstant } from '../core/local/status-document.ts';
 import { isLaneId } from '../core/tasks/ids.ts';
 import { toTerminalLine } from '../core/text/phrase.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
@@ -53,7 +53,7 @@ export function createLogFiles(
       act(folder);
     } catch (error) {
       unusable.add(folder === null ? 'folder' : part);
-      warn(`The log is not kept in ${toRootPath(place.folder, logs.join('/'))}: ${messageOf(error)}.`);
+      warn(`The log is not kept in ${toRootPath(place.folder, logs.join('/'))}: ${getErrorMessage(error)}.`);
     }
   }
 

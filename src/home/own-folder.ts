@@ -15,7 +15,7 @@ import { z } from 'zod';
 import type { Folder } from '../core/folder.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { tryJson } from '../core/text/try-json.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { getErrorMessage, UserError } from '../errors.ts';
 import type { NamedTexts } from '../ports/state.ts';
 import { appendToPlainFile } from '../files/plain-file.ts';
 
@@ -147,7 +147,7 @@ export function openJournalFolder(
     folder.begin('journal.jsonl');
     return folder.path;
   } catch (error) {
-    warn(`The journal cannot be kept in ${logs.join('/')} and is lost when this run ends: ${messageOf(error)}.`);
+    warn(`The journal cannot be kept in ${logs.join('/')} and is lost when this run ends: ${getErrorMessage(error)}.`);
     return instead;
   }
 }
@@ -190,7 +190,7 @@ export function checkStatePath(top: string): void {
   try {
     checkOwnFolder(top, STATE_FOLDER);
   } catch (error) {
-    throw unwritableStateError(messageOf(error));
+    throw unwritableStateError(getErrorMessage(error));
   }
 }
 

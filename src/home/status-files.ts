@@ -1,6 +1,6 @@
 import { toRootPath } from '../core/folder.ts';
 import { buildProgressDocument } from '../core/local/status-document.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
 /** The last line of a terminal, redrawn each second while a run waits; other output appears above it. */
@@ -68,7 +68,7 @@ export function createStatusFiles(
     } catch (error) {
       unusable.add(name);
       warn(
-        `${toRootPath(place.folder, [...status, name].join('/'))} cannot be written, so other programs cannot watch this run: ${messageOf(error)}.`,
+        `${toRootPath(place.folder, [...status, name].join('/'))} cannot be written, so other programs cannot watch this run: ${getErrorMessage(error)}.`,
       );
     }
   }

@@ -11,7 +11,7 @@ const MAX_PROGRAMS = 5_000;
  * Returns the folders that a PATH names, with links followed. A missing folder has the mode of the nearest existing
  * folder above, in which it could be created.
  */
-export async function programFoldersOf(path: string): Promise<readonly ProgramFolder[]> {
+export async function findProgramFolders(path: string): Promise<readonly ProgramFolder[]> {
   const named = [...new Set(path.split(delimiter).filter((folder) => isAbsolute(folder)))];
   const modes = new Map<string, Promise<number>>();
   const modeOf = (folder: string): Promise<number> => {

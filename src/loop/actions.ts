@@ -1,4 +1,4 @@
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { formatInstant, formatTimeLeft, MINUTE_MS, computeNextRest } from '../core/countdown.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
@@ -8,7 +8,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, describeWithdrawal, withdrawTasks } from '../core/people/withdrawal.ts';
 import { extendPolicyByWait, type Policy } from '../core/policy.ts';
 import type { TestReport } from '../core/proof/test-report.ts';
-import { type Order, stopRequesterOf } from '../core/sharing/orders.ts';
+import { type Order, findStopRequester } from '../core/sharing/orders.ts';
 import { renewLease } from '../core/snapshot/changes.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -227,7 +227,7 @@ async function waitForLimit(
     }
     await sleep(Math.min(leftMs, ASK_MS, leftMs > mark ? leftMs - mark : leftMs), ended);
     if (ended.aborted) return { kind: 'ended', stoppedBy: null };
-    const stopped = stopRequesterOf(work.state, await askOrders(work.state));
+    const stopped = findStopRequester(work.state, await askOrders(work.state));
     if (stopped !== null) return { kind: 'ended', stoppedBy: stopped };
     if (isBeside && clock.now() - claimedAt >= CLAIM_MS) {
       await renewClaim(deps, work);
@@ -239,7 +239,7 @@ async function waitForLimit(
 
 /** Renews the claim. Changes nothing if there is no claim or the store does not answer. */
 async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): Promise<void> {
-  await store.update(renewLease(lane.id, leaseOf(run, clock.now())));
+  await store.update(renewLease(lane.id, createLease(run, clock.now())));
 }
 
 /** Reserves what the run may use from now on, and records the answer in the journal. */

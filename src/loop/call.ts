@@ -15,7 +15,7 @@ import type { CallUsage } from '../core/lane/ledger.ts';
 import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
-import { countTasks, progressOf } from '../core/tasks/queue.ts';
+import { countTasks, getProgress } from '../core/tasks/queue.ts';
 import { computeCeilingLeftUsd } from '../core/tasks/stepping-aside.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
@@ -117,7 +117,7 @@ export async function callAgent(
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
       budgetUsd: leastOf(
         computeBudgetLeft(on, spentUsd, policy),
-        computeCeilingLeftUsd(progressOf(on.state.tasks, step.task.id)),
+        computeCeilingLeftUsd(getProgress(on.state.tasks, step.task.id)),
       ),
       tokensLeft: computeTokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
@@ -146,7 +146,7 @@ export async function callAgent(
   const dropped: Work = { ...first.work, state: resetSession(first.work.state, 'agent_failed', endedAt) };
   const spentUsd = setting.spentUsd + (usage.costUsd ?? 0);
   const { windows, tasks } = dropped.state;
-  const task = progressOf(tasks, step.task.id);
+  const task = getProgress(tasks, step.task.id);
   const used = { windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd, task };
   const obstacle = findObstacle(used, policy, endedAt);
   const words = describeAgentFailure(agentRun);
@@ -265,7 +265,7 @@ export async function composeCallPrompt(
     circuit: step.circuit,
     lastIteration: work.state.lastIteration,
     hints: step.hints,
-    refused: progressOf(work.state.tasks, step.task.id).refused ?? null,
+    refused: getProgress(work.state.tasks, step.task.id).refused ?? null,
     takeover: describeTakeover(step.agent, {
       taskId: step.task.id,
       entries: work.journal,
@@ -293,7 +293,7 @@ export function selectSetupInstructions(
 
 function titlesOfOtherTasks({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
-    .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')
+    .filter((task) => task.id !== id && task.obstacle === null && getProgress(state.tasks, task.id).state === 'todo')
     .map(({ title }) => title);
 }
 

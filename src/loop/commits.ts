@@ -1,7 +1,7 @@
 import type { TreeSnapshot } from '../core/evidence.ts';
 import type { LockFile } from '../core/feedback/conflict/lock-tools.ts';
 import { combineLookAt } from '../core/review/look-at.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { buildIterationMessage, MAX_SUBJECT_CHARS, formatTaskName } from '../core/text/commit-message.ts';
 import { toPlainTitle } from '../core/text/phrase.ts';
@@ -40,7 +40,7 @@ export async function commitWork(
   const committed = await deps.repository.commit({
     before,
     after: lockFiles === null ? after : await deps.repository.snapshot(),
-    message: commitMessageOf(deps, work, { task, summary }),
+    message: writeCommitMessage(deps, work, { task, summary }),
     trailers: {
       'Ralph-Run': deps.context.runId,
       'Ralph-Iteration': String(soFar.iterations + 1),
@@ -57,7 +57,7 @@ export async function commitWork(
 }
 
 /** Returns the commit message of a task. */
-export function commitMessageOf(
+export function writeCommitMessage(
   { redact }: Pick<LoopDeps, 'redact'>,
   { state }: Work,
   { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,
@@ -67,7 +67,7 @@ export function commitMessageOf(
     name: redact(formatTaskName(task)),
     summary: redact(summary ?? ''),
     earlier: Object.values(state.change.tasks).flatMap(({ summary: said }) => said ?? []),
-    attempt: progressOf(state.tasks, task.id).attempts,
+    attempt: getProgress(state.tasks, task.id).attempts,
   });
 }
 

@@ -21,7 +21,7 @@ import type { CallUsage } from '../core/lane/ledger.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { OUTSIDE_WORK_TREE } from '../core/work-tree/answers.ts';
 import { NO_TESTS } from '../core/proof/test-report.ts';
-import { countTasks, progressOf, formatTasksDone } from '../core/tasks/queue.ts';
+import { countTasks, getProgress, formatTasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
 import { isListedTask, nameOfTask } from '../core/tasks/task.ts';
 import { pickOneOfEachReason, isPartOfTask } from '../core/review/left-out.ts';
@@ -64,7 +64,7 @@ export async function runIteration(
         iteration.startedAt,
       );
       const { isForgotten } = iteration.turn;
-      const then = progressOf(iteration.work.state.tasks, task.id);
+      const then = getProgress(iteration.work.state.tasks, task.id);
       const ready = { ...called, feedback: beginRound(called.feedback, task.id, then) };
       const begun: Work = {
         ...iteration.work,
@@ -112,7 +112,7 @@ export async function runIteration(
 function taskTreeOf({ work, step, opened }: Iteration, before: TreeSnapshot): string {
   // After a lost state or a faster run, the branch has commits that the state does not know and that may belong to this
   // task, so compare the task's progress with the base.
-  const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
+  const { startedTree, attempts } = getProgress(work.state.tasks, step.task.id);
   const unknown =
     startedTree === null &&
     attempts === 0 &&
@@ -219,7 +219,7 @@ async function conclude(
     files: change.files.map(deps.redact),
     withheld: namedFirst(
       committed.withheldNow.map(({ path }) => deps.redact(path)),
-      progressOf(work.state.tasks, step.task.id).refused?.files ?? [],
+      getProgress(work.state.tasks, step.task.id).refused?.files ?? [],
     ),
     withheldHere: nameWithheldHere(
       committed.withheld.map((file) => ({

@@ -14,14 +14,14 @@ import type { Outcome } from '../core/outcome.ts';
 import { compactLearnings, locateNotebook } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { isFinished, type Task } from '../core/tasks/task.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { beginWork, type Work, type WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
-import { fileSourcesOf } from './marks.ts';
+import { listFileSources } from './marks.ts';
 import { FACTS_OF_PROPOSAL, proposeTasks, situationOfProposal } from './proposal.ts';
 import { createTurns, openFirstAgent } from './turns.ts';
 import { createOrderPoll } from './people/order-poll.ts';
@@ -194,7 +194,7 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     return { ...warned, head, withheld: [...work.withheld, ...withheld] };
   } catch (error) {
     deps.log.warning(
-      `Finished tasks and old notes stay where they are, because they could not be archived: ${completeSentence(textOf(error))}`,
+      `Finished tasks and old notes stay where they are, because they could not be archived: ${completeSentence(getErrorText(error))}`,
     );
     return work;
   }
@@ -210,7 +210,7 @@ async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
 }
 
 async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
-  if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
+  if (!listFileSources(tasks).includes('prd')) return { rewrites: [], obstacle: null };
   const [{ findArchiveObstacle: archiveObstacle, archivePrd, PRD_ARCHIVE_PATH }, { parsePrd }] = await Promise.all([
     import('../core/tasks/files/prd-archive.ts'),
     import('../core/tasks/files/prd.ts'),
@@ -219,7 +219,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   const prd = texts[PRD_PATH] ?? '';
   // Archive an entry only if its file marks it as done and the state says that its work was accepted.
   const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
-    stateInFile === 'done' && isFinished(progressOf(state.tasks, task.id));
+    stateInFile === 'done' && isFinished(getProgress(state.tasks, task.id));
   const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);
   const archive = texts[PRD_ARCHIVE_PATH] ?? null;
   const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));

@@ -5,7 +5,7 @@ import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts
 import type { Task } from '../core/tasks/task.ts';
 import { withChangedTasks } from '../core/tasks/queue.ts';
 import { joinNames, completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
@@ -29,7 +29,7 @@ const MAX_NAMED = 3;
 export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, signal, log } = deps;
   const hasBranch = work.hasNewCommits || opened.ahead > 0;
-  if (!hasBranch || signal.aborted || !fileSourcesOf(work.tasks).includes('prd')) return work;
+  if (!hasBranch || signal.aborted || !listFileSources(work.tasks).includes('prd')) return work;
   try {
     const [{ markPrd, buildPrdMarks }, { fileOfSource }] = await Promise.all([
       import('../core/tasks/files/prd-marks.ts'),
@@ -56,7 +56,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     const tasks = withChangedTasks(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
     return { ...marked, hasNewCommits: true, state: { ...work.state, tasks } };
   } catch (error) {
-    log.warning(`The states of the prd's entries were not written back: ${completeSentence(textOf(error))}`);
+    log.warning(`The states of the prd's entries were not written back: ${completeSentence(getErrorText(error))}`);
     return work;
   }
 }
@@ -75,7 +75,7 @@ function subjectOfMarks(marked: ReadonlyMap<TaskId, PrdMark>): string {
  * Returns the kinds of files that list tasks of the lane. Empty for an issue lane, because a plan kept by its agent
  * does not list its tasks.
  */
-export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
+export function listFileSources(tasks: readonly Task[]): readonly FileSource[] {
   return [...new Set(tasks.map(({ source }) => source.kind))].filter(isFileSource);
 }
 
@@ -84,7 +84,7 @@ export async function readFileTasks(
   { files, config }: Pick<LoopDeps, 'files' | 'config'>,
   laneTasks: readonly Task[],
 ): Promise<readonly FileTask[]> {
-  const sources = fileSourcesOf(laneTasks);
+  const sources = listFileSources(laneTasks);
   if (sources.length === 0) return [];
   // Load the parsers only here, because a run that ends in the gate does not need them.
   const { parseTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');

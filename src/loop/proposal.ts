@@ -4,7 +4,7 @@ import { decideNextStep } from '../core/lane/decide.ts';
 import { switchAgent } from '../core/lane/session.ts';
 import { chargeCallAt } from '../core/lane/settle/settle.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { accessErrorOf } from '../core/lane/verdict/verdict.ts';
+import { findAccessError } from '../core/lane/verdict/verdict.ts';
 import { type LoopAction, type LoopSituation, FACTS_AT_START } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { composeProposalPrompt, MAX_PROPOSAL_CHARS, READING_TOOLS } from '../core/proposal/proposal.ts';
@@ -103,7 +103,7 @@ function isFailedCall({ analysis, end, finalMessage }: AgentRun): boolean {
 /** Returns the outcome if the call was cancelled or the agent cannot log in, otherwise null. */
 function outcomeOfCall({ analysis, end }: AgentRun): Outcome | null {
   if (end.kind === 'cancelled') return { kind: 'cancelled', reason: 'signal' };
-  const problem = accessErrorOf(analysis);
+  const problem = findAccessError(analysis);
   if (problem === null) return null;
   const message = `The agent cannot work: ${completeSentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`;
   return { kind: 'failed', reason: 'configuration', message };

@@ -1,5 +1,5 @@
 import { serializeEvent } from '../core/journal/journal.ts';
-import { hasShareOf, findTaskShare } from '../core/lane/change.ts';
+import { hasTaskShare, findTaskShare } from '../core/lane/change.ts';
 import { recordProofs, type TaskProof } from '../core/lane/verification.ts';
 import {
   isWorthProving,
@@ -8,7 +8,7 @@ import {
   planProof,
   type ProofPlan,
   type ProofRun,
-  proofRunOf,
+  judgeProofRun,
   computeProofTimeout,
   type TaskChanges,
   type RestoredFile,
@@ -16,10 +16,10 @@ import {
 import { UNDECIDED_FOR_TIME, isProofCutOff, renderPlainProof, type Proof, describeProof } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
 import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isFinished, nameOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { LoopDeps } from './deps.ts';
 import { type PassedHead, verifyAt } from './verification.ts';
@@ -53,7 +53,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   const unproven: Proven = { work, baseTests: proving.base.tests };
   if (mode === 'false' || deps.signal.aborted) return unproven;
   const changes = await deps.repository.taskChanges().catch((error: unknown) => {
-    deps.log.warning(`What the tests prove is not known: ${completeSentence(textOf(error))}`);
+    deps.log.warning(`What the tests prove is not known: ${completeSentence(getErrorText(error))}`);
     return [];
   });
   const planned = changes.filter(({ task }) => isDue(work, task)).flatMap(planOf);
@@ -99,8 +99,8 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
 /** Returns true for a finished task, or a prompt, whose newest iteration is not proven yet. */
 function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
   const { proof } = findTaskShare(change, task);
-  const isOver = isFinished(progressOf(tasks, task)) || isPromptTask(task);
-  return isOver && hasShareOf(change, task) && (proof === undefined || isProofCutOff(proof));
+  const isOver = isFinished(getProgress(tasks, task)) || isPromptTask(task);
+  return isOver && hasTaskShare(change, task) && (proof === undefined || isProofCutOff(proof));
 }
 
 function planOf(own: TaskChanges): readonly Planned[] {
@@ -121,7 +121,7 @@ async function proveTask(
     runForProof(deps, work, { commit, usualMs: head.durationMs });
   const runWith = (files: readonly RestoredFile[]): Promise<ProofRun | null> =>
     deps.repository.commitReverted({ commit: head.commit, files }).then(run, (error: unknown) => {
-      deps.log.warning(`A file cannot be restored: ${completeSentence(textOf(error))}`);
+      deps.log.warning(`A file cannot be restored: ${completeSentence(getErrorText(error))}`);
       return { kind: 'undecided', why: 'cannot-run' } as const;
     });
   deps.log.info(`verify runs without the change of ${nameIn(work, own.task)} …`);
@@ -159,7 +159,7 @@ async function runForProof(
     deps.log.warning(completeSentence(verification.why));
     return { kind: 'undecided', why: 'cannot-run' };
   }
-  return proofRunOf(verification, isWhole ? report : null);
+  return judgeProofRun(verification, isWhole ? report : null);
 }
 
 function logProof({ log }: LoopDeps, name: string, proof: Proof): void {

@@ -13,13 +13,13 @@ import {
   describePushFailure,
   type Refusal,
 } from '../core/refusals/refusal.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { DAY_MS } from '../core/countdown.ts';
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { clearHead, outcomeOfHeldHead, judgeUnverifiedMerge } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { serializeLaneState, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
@@ -91,7 +91,7 @@ async function setAsideForbiddenMerge(
   const { outlet } = deps;
   const isAsked = work.tasks.some(({ id, obstacle }) => id === CONFLICT_TASK && obstacle === null);
   if (end !== null || outlet.kind === 'hand-over' || !isAsked) return opened;
-  if (isSettled(progressOf(work.state.tasks, CONFLICT_TASK))) return opened;
+  if (isSettled(getProgress(work.state.tasks, CONFLICT_TASK))) return opened;
   const words = await explainForbiddenMerge(deps, work, base);
   if (words === null) return opened;
   deps.log.warning(words);
@@ -191,7 +191,7 @@ async function pushOnce(
       lane: lane.id,
       after: work.state.sequence,
       document: (sequence) => buildKilledDocument(deps, work, sequence),
-      holder: leaseOf(deps, deps.clock.now()),
+      holder: createLease(deps, deps.clock.now()),
     }),
     async (along) => {
       const pushed: PushedWithState = await remote.pushWithState({ ...pushing, along }).catch(unreachableBy);
@@ -326,7 +326,7 @@ function configuration(branch: string, why: string): Outcome {
 
 /** Treats an error as an unreachable server: the commits wait for the next push. */
 export function unreachableBy(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
-  return { kind: 'unreachable', why: textOf(error) };
+  return { kind: 'unreachable', why: getErrorText(error) };
 }
 
 function failed(message: string): Outcome {

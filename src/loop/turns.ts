@@ -4,7 +4,7 @@ import { dropSession, resetUnfitSession, findAgentSession, switchAgent } from '.
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
-import { sealedTranscriptOf } from '../handover/conversations.ts';
+import { pickSealedTranscript } from '../handover/conversations.ts';
 import type { LoopDeps, OpenedAgent } from './deps.ts';
 
 /**
@@ -91,7 +91,7 @@ async function importTranscript(
   const { agent } = opened;
   const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
   if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;
-  const sealed = found.kind === 'absent' ? null : sealedTranscriptOf(found.transcript.content, name);
+  const sealed = found.kind === 'absent' ? null : pickSealedTranscript(found.transcript.content, name);
   if (sealed === null) return 'its transcript is not here';
   const content = await seal.open(sealed, { lane, sessionId });
   const isHere = content.kind === 'opened' && (await agent.importSession(sessionId, content.content));

@@ -5,18 +5,18 @@ import { doubtsRedBase, recordBaseVerification, withSecondVerification } from '.
 import type { RedBase } from '../core/lane/base/red-base.ts';
 import {
   hasUnrunnableCommand,
-  verificationRecordOf,
+  buildVerificationRecord,
   buildVerificationSubject,
   isBaseKnown,
   recordHeadVerification,
   reopenTasks,
-  unknownCommandOf,
+  findUnknownCommand,
 } from '../core/lane/verification.ts';
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-report.ts';
 import { cutText, listFirstNames, toOneLine, completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 
@@ -114,7 +114,7 @@ async function verifyUnknownBase(
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
   const subject = buildVerificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
-  const from = unknownCommandOf(work.state, subject) ?? 0;
+  const from = findUnknownCommand(work.state, subject) ?? 0;
   deps.log.info(
     `verify runs once on the untouched base (${base.slice(0, 7)})${from === 0 ? '' : `, from command ${String(from + 1)} on`} …`,
   );
@@ -130,7 +130,7 @@ async function verifyUnknownBase(
     const known = { verification: redactAndBound<Verification>(verification, deps.redact), report };
     const state = recordBaseVerification(work.state, subject, known);
     const recorded: Work = { ...work, state };
-    if (unknownCommandOf(state, subject) !== null) return verifyUnknownBase(deps, recorded, { base, onReport });
+    if (findUnknownCommand(state, subject) !== null) return verifyUnknownBase(deps, recorded, { base, onReport });
     return { work: recorded, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }
   const words = toOneLine(verification.tail, 300);
@@ -165,7 +165,7 @@ export async function verifyHead(
     const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${completeSentence(verification.why)}`;
     return { ...unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
-  const record = verificationRecordOf(subject, verification);
+  const record = buildVerificationRecord(subject, verification);
   if (record === null) return unverified;
   if (verification.kind === 'failed' && verification.code === null) {
     deps.log.warning(
@@ -253,7 +253,7 @@ export async function verifyAt(
     .checkOutCommitAlone(commit, signal)
     .then((folder) => deps.verifier.verify({ folder, from, timeoutMs: timeoutOf(), signal, onReport }))
     .catch((error: unknown) =>
-      signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
+      signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: getErrorText(error) },
     );
   // Undo everything that the commands wrote into the work tree, because it would look like work of the next iteration.
   if (!signal.aborted) await putBack(deps);

@@ -250,7 +250,7 @@ interface OutlineChecklist {
 }
 
 /** Returns the sections of a text in their order; the first section has no heading and may be empty. */
-export function outlineOf(text: string): readonly OutlineSection[] {
+export function splitIntoSections(text: string): readonly OutlineSection[] {
   const { source, root } = parseBlocks(text);
   const lines = source.split('\n');
   const sections: OutlineSection[] = [];

@@ -4,7 +4,7 @@ import { lstat, open, readdir, readlink, realpath, rename, rm, stat, writeFile }
 import { basename, dirname, join, sep } from 'node:path';
 import { isSearchedUpward, findSearchedNames } from '../core/clean-clone/searched-upward.ts';
 import { toOneLine, completeSentence } from '../core/text/phrase.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { getErrorMessage, UserError } from '../errors.ts';
 import { listPathAndAncestors } from './trusted-programs.ts';
 
 /** Paths that were restored to an earlier state; `undo` reverts that. */
@@ -129,7 +129,7 @@ function differences(before: ReadonlyMap<string, PathState>, now: ReadonlyMap<st
 function changedAbove(path: string, error: unknown): UserError {
   return new UserError(
     'infrastructure',
-    `${toOneLine(path, 300)} was added or changed since the run began, and build tools look for it from the clean clone, so a verification there cannot be trusted. It cannot be put aside: ${completeSentence(messageOf(error))} Remove it or put it back, then re-run the workflow.`,
+    `${toOneLine(path, 300)} was added or changed since the run began, and build tools look for it from the clean clone, so a verification there cannot be trusted. It cannot be put aside: ${completeSentence(getErrorMessage(error))} Remove it or put it back, then re-run the workflow.`,
     { cause: error },
   );
 }

@@ -9,7 +9,7 @@ import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf, UserError } from '../errors.ts';
+import { getErrorText, UserError } from '../errors.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import type { WishResult } from '../ports/forge.ts';
 import { listDoneTasks } from '../report/facts.ts';
@@ -79,7 +79,7 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
     try {
       await postAll(deps, given, { places: written.slice(0, MAX_ANSWERS), posted });
     } catch (error) {
-      warn(`Answers could not be posted: ${completeSentence(textOf(error))}`);
+      warn(`Answers could not be posted: ${completeSentence(getErrorText(error))}`);
     }
   const left = written.filter(({ id }) => !posted.has(id)).length;
   if (left > 0) deps.log.info(`answers: ${String(left)} not posted yet, a later run tries again`);
@@ -206,7 +206,7 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
     return [];
   } catch (error) {
     // The work is already safe, so an error here must not cause it to be published again.
-    const warning = `Some of the comments could not be written: ${completeSentence(textOf(error))}`;
+    const warning = `Some of the comments could not be written: ${completeSentence(getErrorText(error))}`;
     deps.log.warning(warning);
     return [warning];
   }
@@ -272,7 +272,7 @@ export async function requestReviewAgain(
     await withTimeLimit(stepWithinMs, forge.requestReview(pullRequest, { logins, teams: [] }));
     return { feedback: asked, warnings: [] };
   } catch (error) {
-    const warning = `${logins.join(', ')} approved earlier commits, and a new review could not be requested: ${completeSentence(textOf(error))}`;
+    const warning = `${logins.join(', ')} approved earlier commits, and a new review could not be requested: ${completeSentence(getErrorText(error))}`;
     log.warning(warning);
     return { feedback: asked, warnings: [warning] };
   }

@@ -17,7 +17,7 @@ import type { Task } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Train } from '../core/train/train.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { RunNotes, SeenDashboard } from '../handover/intake.ts';
 import type { DashboardIssue } from '../ports/forge.ts';
 import { buildOverview, type FoundLane } from '../report/overview/build-overview.ts';
@@ -44,7 +44,7 @@ export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Pr
     return await keepDashboard(deps, notes, train);
   } catch (error) {
     // A failure of the page must not end the run, so it becomes a warning.
-    return [`The dashboard was not updated: ${completeSentence(textOf(error))}`];
+    return [`The dashboard was not updated: ${completeSentence(getErrorText(error))}`];
   }
 }
 

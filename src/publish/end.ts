@@ -3,10 +3,10 @@ import type { Outcome } from '../core/outcome.ts';
 import { subjectOfLane, EVERY_RUN, formatNeedsMarker } from '../core/people/notifications.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
-import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
+import { chooseNextTask, getProgress } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { createUntouchedWork, type ClosedThread, type Work, type EndIntake } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
@@ -30,7 +30,7 @@ import { withTimeLimit } from './answers.ts';
 import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
-import { laneViewOf, reportOfEnd, reportOfWork, reportTasks } from './report-of.ts';
+import { buildLaneView, reportOfEnd, reportOfWork, reportTasks } from './report-of.ts';
 import { notifyAtGate } from './rest.ts';
 import { publishTrain } from './train.ts';
 
@@ -79,7 +79,7 @@ interface LiveStatus {
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(
     () => [],
-    (error: unknown) => [`The answer could not be written: ${completeSentence(textOf(error))}`],
+    (error: unknown) => [`The answer could not be written: ${completeSentence(getErrorText(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
   await settleClosedThread(deps, intake.over);
@@ -144,7 +144,7 @@ async function publishAnswer(deps: PublishDeps, intake: EndIntake): Promise<void
   const now = deps.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
   // A run that ended before it restored the lane cannot show its state, so answer without it.
-  const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
+  const view = intake.state === null ? null : buildLaneView(intake, { config, context, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice, forecast: intake.notes.forecast });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
@@ -166,7 +166,7 @@ async function showOutOfRounds(
   const head = state?.lastRun?.published?.head ?? null;
   if (outcome.kind !== 'blocked' || lane === null || state === null || head === null) return [];
   if (pullRequest?.state !== 'open') return [];
-  if (!tasks.some(({ id }) => progressOf(state.tasks, id).reason === 'feedback_rounds')) return [];
+  if (!tasks.some(({ id }) => getProgress(state.tasks, id).reason === 'feedback_rounds')) return [];
   const now = clock.now();
   const known = { lane, tasks, notes, state, head, remoteHead: head, shown: null, startedAt: now, proposal: null };
   const work = createUntouchedWork(known, now);
@@ -186,7 +186,7 @@ async function showOutOfRounds(
     }
     return [];
   } catch (error) {
-    const warning = `The pull request could not be updated: ${completeSentence(textOf(error))}`;
+    const warning = `The pull request could not be updated: ${completeSentence(getErrorText(error))}`;
     log.warning(warning);
     return [warning];
   }
@@ -230,7 +230,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       else failures += 1;
     } catch (error) {
       failures += 1;
-      debug(`The status comment on #${String(thread)} was not updated: ${textOf(error)}`);
+      debug(`The status comment on #${String(thread)} was not updated: ${getErrorText(error)}`);
     }
   }
 }

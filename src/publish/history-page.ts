@@ -1,5 +1,5 @@
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { StateStore } from '../ports/state.ts';
 import type { PublishDeps } from './deps.ts';
 
@@ -16,7 +16,7 @@ export async function keepHistoryPage(deps: PageDeps, keep: (page: string) => st
     const page = await renderKnownHistory(deps);
     return page === null ? null : keep(page);
   } catch (error) {
-    deps.log.warning(`The page about merged tasks was not made: ${completeSentence(textOf(error))}`);
+    deps.log.warning(`The page about merged tasks was not made: ${completeSentence(getErrorText(error))}`);
     return null;
   }
 }
@@ -24,14 +24,13 @@ export async function keepHistoryPage(deps: PageDeps, keep: (page: string) => st
 async function renderKnownHistory({ store, context, clock, redact }: PageDeps): Promise<string | null> {
   const snapshot = (await store()).lastSeen();
   if (snapshot === null) return null;
-  const [{ historySummaryOf, listTaskHistories: taskHistoriesIn }, { renderHistoryPage }, { mapTexts }] =
-    await Promise.all([
-      import('../core/history/task-history.ts'),
-      import('../report/history/history-page.ts'),
-      import('../core/text/redact.ts'),
-    ]);
-  const tasks = mapTexts(taskHistoriesIn(snapshot), redact);
-  const history = historySummaryOf(tasks);
+  const [{ summarizeHistory, listTaskHistories }, { renderHistoryPage }, { mapTexts }] = await Promise.all([
+    import('../core/history/task-history.ts'),
+    import('../report/history/history-page.ts'),
+    import('../core/text/redact.ts'),
+  ]);
+  const tasks = mapTexts(listTaskHistories(snapshot), redact);
+  const history = summarizeHistory(tasks);
   const { owner, repo } = context.repository;
   const repository = `${context.serverUrl}/${owner}/${repo}`;
   return history.all.merged === 0 ? null : renderHistoryPage({ history, tasks, repository, now: clock.now() });

@@ -8,14 +8,14 @@ import {
   type LifecycleLabel,
 } from '../core/people/labels.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import type { EndIntake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
 /**
@@ -49,7 +49,7 @@ export function chooseLabels(
   const { tasks, progress, notices, notified } = facts;
   const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
-    const wanted = chooseTaskLabel(progressOf(progress, id), obstacle);
+    const wanted = chooseTaskLabel(getProgress(progress, id), obstacle);
     // Leave the label alone if this run did not check whether the issue still waits for approval.
     const isUnknown = obstacle === 'unchecked' && wanted === null && waitsForApproval(source.labels);
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
@@ -78,7 +78,7 @@ export function labelWishesOfEnd(
     outcome.reason !== 'updated' &&
     answer?.text.kind !== 'doctor';
   // A task that the lane never began may belong to another lane right now, so leave its label.
-  const wasBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
+  const wasBegun = ({ id }: Task): boolean => state !== null && getProgress(state.tasks, id).state !== 'todo';
   const settled = isCertain
     ? tasks.filter((task) => task.source.kind === 'issue' && wasBegun(task) && !waitsForApproval(task.source.labels))
     : [];
@@ -108,7 +108,7 @@ export async function publishLabels(
         );
     }
   };
-  const unfinished = await withTimeLimit(deps.stepWithinMs, writeAll()).then(() => null, textOf);
+  const unfinished = await withTimeLimit(deps.stepWithinMs, writeAll()).then(() => null, getErrorText);
   const warnings = unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`];
   for (const warning of warnings) deps.log.warning(warning);
   return warnings;
@@ -129,7 +129,7 @@ export async function labelPullRequest(
       log.info(`labels of #${String(number)}: ${missing.map((name) => `+${name}`).join(' ')}`);
     return [];
   } catch (error) {
-    const warning = `The labels of pull request #${String(number)} could not be written: ${completeSentence(textOf(error))}`;
+    const warning = `The labels of pull request #${String(number)} could not be written: ${completeSentence(getErrorText(error))}`;
     log.warning(warning);
     return [warning];
   }

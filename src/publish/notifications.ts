@@ -19,7 +19,7 @@ import {
 import { type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { PullRequest, WishResult } from '../ports/forge.ts';
@@ -33,7 +33,7 @@ import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts
 import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import {
-  askersOf,
+  listAskers,
   findOpenThread,
   issueOfNeeds,
   listNeedsKnownElsewhere,
@@ -73,7 +73,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     try {
       await withTimeLimit(deps.stepWithinMs, act());
     } catch (error) {
-      warn(`${what}: ${completeSentence(textOf(error))}`);
+      warn(`${what}: ${completeSentence(getErrorText(error))}`);
     }
   };
   await attempt('Earlier notifications could not be marked as settled', async () => {
@@ -331,7 +331,7 @@ async function notify(
     warn(NO_THREAD);
     return nothingMore;
   }
-  const askers = isCommented ? await askersOf(deps, end, needs) : [];
+  const askers = isCommented ? await listAskers(deps, end, needs) : [];
   const mentions = selectMentions(config.notify, askers);
   if (isCommented && mentions.length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await announce(deps, {
@@ -370,7 +370,7 @@ export function warnOfNobodyMentioned(thread: number): string {
 async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullRequest): Promise<void> {
   const { forge, config } = deps;
   const { prReviewers: reviewers, prAssignees: assignees } = config;
-  const askers = await askersOf(deps, end, []);
+  const askers = await listAskers(deps, end, []);
   const logins = selectMentions(reviewers, askers);
   const teams = reviewers.kind === 'named' ? reviewers.teams : [];
   const assigned = selectMentions(assignees, askers);

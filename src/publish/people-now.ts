@@ -3,11 +3,11 @@ import {
   describeRemoval,
   isWithdrawn,
   findRenamedBranch,
-  withdrawalOf,
+  findWithdrawal,
   type Withdrawal,
   type WithdrawalKind,
 } from '../core/people/withdrawal.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isFinished, issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -39,7 +39,7 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
   const { taskLabel } = looking.config;
   if (source.kind !== 'issue') return null;
   try {
-    return withdrawalOf(
+    return findWithdrawal(
       await looking.forge.issue(source.number),
       hasLabel(source.labels, taskLabel) ? taskLabel : null,
     );
@@ -83,13 +83,13 @@ export async function lookAtLane(
  * Returns the tasks that this run worked on or marked as done and that people withdrew in the meantime, except those
  * already known.
  */
-export async function withdrawnTasksOf(
+export async function findWithdrawnTasks(
   looking: Looking,
   { tasks, journal, state, stateBefore }: Pick<Work, 'tasks' | 'journal' | 'state' | 'stateBefore'>,
 ): Promise<readonly Withdrawal[]> {
   const isOfRun = ({ id }: Task): boolean =>
     journal.some(({ taskId }) => taskId === id) ||
-    (isFinished(progressOf(state.tasks, id)) && progressOf(stateBefore.tasks, id).state !== 'done');
+    (isFinished(getProgress(state.tasks, id)) && getProgress(stateBefore.tasks, id).state !== 'done');
   const looked = tasks.filter((task) => issueOfTask(task) !== null && !isWithdrawn(task) && isOfRun(task));
   const found = await Promise.all(
     looked.slice(0, MAX_ISSUES).map(async (task) => ({ task: task.id, why: await lookAtTask(looking, task) })),

@@ -9,7 +9,7 @@ import {
 import { describePushFailure } from '../core/refusals/refusal.ts';
 import { pauseLane } from '../core/sharing/orders.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf, UserError } from '../errors.ts';
+import { getErrorText, UserError } from '../errors.ts';
 import {
   type ClearedHead,
   clearHead,
@@ -23,7 +23,7 @@ import type { LaneStart } from '../ports/repository.ts';
 import type { PushResult } from '../ports/remote.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
-import { type LaneWithdrawal, lookAtLane, withdrawnTasksOf } from './people-now.ts';
+import { type LaneWithdrawal, lookAtLane, findWithdrawnTasks } from './people-now.ts';
 
 /** Share of a step's time limit for asking GitHub about withdrawals, so that time is left for saving and notifying. */
 const LOOK_SHARE = 0.25;
@@ -45,7 +45,7 @@ export async function markWithdrawnWork(
   const seen = await withTimeLimit(
     lookWithin(deps),
     // An earlier attempt of this run may have deleted a branch without commits, so do not blame a person for that.
-    Promise.all([withdrawnTasksOf(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
+    Promise.all([findWithdrawnTasks(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
   ).catch(() => null);
   const [withdrawals, lane] = seen ?? ([[], null] as const);
   const tasks = withdrawTasks(work.tasks, withdrawals);
@@ -198,5 +198,5 @@ async function withoutEmptyBranch(
 
 /** Treats an error as a rejection, because a remote that cannot be reached has accepted nothing. */
 function rejectedBy(error: unknown): Extract<PushResult, { kind: 'rejected' }> {
-  return { kind: 'rejected', why: textOf(error) };
+  return { kind: 'rejected', why: getErrorText(error) };
 }

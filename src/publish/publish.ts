@@ -8,7 +8,7 @@ import { formatLaneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { type Train, withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import { textOf, UserError } from '../errors.ts';
+import { getErrorText, UserError } from '../errors.ts';
 import { selectStateToBuildOn, type Work } from '../handover/intake.ts';
 import type { SavedReport, WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
@@ -223,7 +223,7 @@ async function setDraftState(
     return { ...pullRequest, draft: true };
   } catch (error) {
     log.warning(
-      `\`verify\` fails, and the pull request could not be made a draft again: ${completeSentence(textOf(error))}`,
+      `\`verify\` fails, and the pull request could not be made a draft again: ${completeSentence(getErrorText(error))}`,
     );
     return pullRequest;
   }

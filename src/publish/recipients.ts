@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
 import { isSameRedBase } from '../core/lane/base/red-base.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { labellerOf } from '../core/people/consent.ts';
+import { findLabeller } from '../core/people/consent.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import type { Need } from '../core/people/notifications.ts';
 import { listLanesOnRedBase } from '../core/snapshot/snapshot.ts';
 import { issueOfId, QUEUE, type TaskId } from '../core/tasks/ids.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkedReport } from '../handover/report.ts';
@@ -27,19 +27,19 @@ export interface WorkedEnd {
  * Returns the people to notify: this run's actor, and those who approved the tasks concerned, or all tasks if a need
  * concerns the whole lane.
  */
-export async function askersOf(
+export async function listAskers(
   deps: PublishDeps,
   { work }: WorkedEnd,
   needs: readonly Need[],
 ): Promise<readonly (string | null)[]> {
   const concerned = tasksOfNeeds(needs, work.tasks);
-  const reviewers = reviewersOf(concerned);
+  const reviewers = listTaskReviewers(concerned);
   // A failed check concerns everybody who asked for the work, just like a need of the whole lane.
   const isOfLane =
     concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListedTask));
   const about = isOfLane ? work.tasks : concerned;
   const approvers = [
-    ...approversOf(work.state, about),
+    ...listApprovers(work.state, about),
     ...work.notes.notices
       .filter(({ issue }) => needs.some((need) => need.kind === 'needs_approval' && issueOfId(need.about) === issue))
       .map(({ by }) => by),
@@ -48,25 +48,25 @@ export async function askersOf(
   return [
     deps.asked.by,
     ...reviewers,
-    ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
+    ...(approvers.length > 0 ? approvers : await findLabellers(deps, about.map(issueOfTask))),
   ];
 }
 
 /** Returns the people who added the label, task by task. */
-export function approversOf(
+export function listApprovers(
   { tasks: known }: Pick<LaneState, 'tasks'>,
   tasks: readonly { readonly id: TaskId }[],
 ): readonly string[] {
-  return tasks.flatMap(({ id }) => progressOf(known, id).approval?.by ?? []);
+  return tasks.flatMap(({ id }) => getProgress(known, id).approval?.by ?? []);
 }
 
 /** Returns the authors of the reviews that the tasks answer. */
-export function reviewersOf(tasks: readonly Pick<Task, 'source'>[]): readonly string[] {
+export function listTaskReviewers(tasks: readonly Pick<Task, 'source'>[]): readonly string[] {
   return tasks.flatMap(({ source }) => (source.kind === 'feedback' && 'by' in source.on ? [source.on.by] : []));
 }
 
 /** Returns the people who added the label, according to GitHub. */
-export async function labellersOf(
+export async function findLabellers(
   { forge, config }: Pick<PublishDeps, 'forge'> & { readonly config: Pick<Config, 'taskLabel'> },
   issues: readonly (number | null)[],
 ): Promise<readonly (string | null)[]> {
@@ -74,7 +74,7 @@ export async function labellersOf(
   if (numbers.length === 0) return [];
   const histories = await forge.issueHistories(numbers, config.taskLabel);
   return [...histories.values()].map((history) => {
-    const labeller = labellerOf(history, config.taskLabel);
+    const labeller = findLabeller(history, config.taskLabel);
     return labeller?.kind === 'user' ? labeller.login : null;
   });
 }
@@ -120,7 +120,7 @@ export async function findOpenThread(
   const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
   if (thread === null && refusals.length > 0) throw refusals[0];
-  return { thread, askers: [asked.by, ...(await labellersOf(deps, [first]))] };
+  return { thread, askers: [asked.by, ...(await findLabellers(deps, [first]))] };
 }
 
 function isAtRest(label: string): boolean {

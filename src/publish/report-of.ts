@@ -6,12 +6,12 @@ import { findTaskShare, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { type VerificationRecord, createInitialState, type LaneState } from '../core/lane/state/state.ts';
 import { countCallsRemaining, measureUsageAt } from '../core/lane/windows.ts';
-import { circuitOpenerOf } from '../core/others/left-circuit.ts';
+import { findCircuitOpener } from '../core/others/left-circuit.ts';
 import { countEntryCalls } from '../core/journal/journal.ts';
 import { type RunUsage, measureSpent } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { isListedTask, computeShownProgress, type Task } from '../core/tasks/task.ts';
-import { progressOf } from '../core/tasks/queue.ts';
+import { getProgress } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { Work, EndIntake } from '../handover/intake.ts';
 import type {
@@ -136,7 +136,7 @@ export function reportOfEnd(
   const ended = mapTexts(report, frame.redact);
   const asksForStatus = outcome.kind === 'idle' && outcome.reason === 'answered' && findings.length === 0;
   if (!asksForStatus) return { ...ended, findings, kind: 'ended' };
-  const view = laneViewOf(intake, frame);
+  const view = buildLaneView(intake, frame);
   return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
 }
 
@@ -203,7 +203,7 @@ function laneFactsOf(
     held: notes.held,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     failure: state.circuit.kind === 'open' ? (state.circuit.failure ?? null) : null,
-    openedBy: circuitOpenerOf(state.transitions),
+    openedBy: findCircuitOpener(state.transitions),
     callsRemaining: countCallsRemaining(state.windows, config.policy, now),
     restored: notes.restored,
   };
@@ -232,7 +232,7 @@ function sessionWords({ state, stateBefore, journal }: Work): string {
 }
 
 /** Returns the state of the lane for a run that the gate ended. */
-export function laneViewOf(
+export function buildLaneView(
   { lane, state, tasks, notes, answer }: EndIntake,
   run: {
     readonly config: Pick<Config, 'policy' | 'taskLabel' | 'handoff'>;
@@ -277,7 +277,7 @@ export function reportTasks(
   };
   return tasks.map((task) => {
     const share = isListedTask(task) ? findTaskShare(state.change, task.id) : answeredShare(state, task.id);
-    const progress = computeShownProgress(progressOf(state.tasks, task.id));
+    const progress = computeShownProgress(getProgress(state.tasks, task.id));
     return progress.answer !== undefined
       ? { task, progress, share: { ...share, ...noAgentWords }, asked: asked(task.id) }
       : { task, progress, share, asked: null };

@@ -10,7 +10,7 @@ import {
 } from '../core/people/notifications.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import { noChange } from '../core/lane/change.ts';
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { advanceInSnapshot, claimInSnapshot, releaseInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { listUnansweredComments } from '../core/sharing/waiting-issues.ts';
@@ -18,14 +18,21 @@ import { createInitialState, type LaneState } from '../core/lane/state/state.ts'
 import { toIssueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { serializeLaneState, type EndIntake } from '../handover/intake.ts';
 import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { MAX_NOTICES, NO_THREAD, warnOfNobodyMentioned, notifyOnce, selectNotices } from './notifications.ts';
-import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds, threadOfLane } from './recipients.ts';
-import { laneViewOf, reportOfEnd } from './report-of.ts';
+import {
+  listApprovers,
+  issueOfNeeds,
+  findLabellers,
+  listTaskReviewers,
+  tasksOfNeeds,
+  threadOfLane,
+} from './recipients.ts';
+import { buildLaneView, reportOfEnd } from './report-of.ts';
 
 /** Maximum number of issues whose status comment a run corrects. */
 const MAX_CORRECTED = 5;
@@ -59,7 +66,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
   try {
     if (isOpen) all = await notifyAlone(deps, intake, { wanted, warn });
   } catch (error) {
-    warn(`Nobody could be notified: ${completeSentence(textOf(error))}`);
+    warn(`Nobody could be notified: ${completeSentence(getErrorText(error))}`);
   }
   return { notified: [...answered, ...selectNotices(deps, notices, all)], warnings };
 }
@@ -129,7 +136,7 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
   const { config, context, forge, redact, clock } = deps;
   const now = clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
-  const view = laneViewOf(intake, { config, context, now });
+  const view = buildLaneView(intake, { config, context, now });
   const status = renderAnswer({ kind: 'status', receipt: null }, report, { view, notice: null, forecast: null });
   const body = redact(`${STATUS_MARKER}\n\n${status}`);
   const last = intake.state?.lastIteration?.taskId ?? '';
@@ -167,7 +174,7 @@ async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: Res
   const { lane } = state;
   const seen = snapshot ?? emptySnapshot;
   const asking = {
-    lease: leaseOf(deps, now),
+    lease: createLease(deps, now),
     now,
     named: [],
     purpose: 'notice' as const,
@@ -180,7 +187,7 @@ async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: Res
 
 async function releaseLaneClaim({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
   const now = clock.now();
-  await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused: false, now }));
+  await store.update(releaseInSnapshot(lane, { holder: createLease(run, now), isUnused: false, now }));
 }
 
 /** Returns the stored state, or null if it was lost; the next run that works begins a new one. */
@@ -205,7 +212,7 @@ async function remember(
   const now = clock.now();
   const document = (newest: number): string =>
     serializeLaneState({ ...state, sequence: newest, savedAt: now }, { transcript, redact });
-  const advanced = advanceInSnapshot({ lane, after: sequence, document, holder: leaseOf(run, now) });
+  const advanced = advanceInSnapshot({ lane, after: sequence, document, holder: createLease(run, now) });
   await store.update((snapshot) => {
     const kept = advanced(snapshot);
     return { ...kept, snapshot: settle(kept.snapshot) };
@@ -238,10 +245,10 @@ async function write(
   const unapproved = notes.notices.filter(({ issue }) =>
     needs.some(({ kind, about: id }) => kind === 'needs_approval' && issueOfId(id) === issue),
   );
-  const approvers = [...(state === null ? [] : approversOf(state, about)), ...unapproved.map(({ by }) => by)];
+  const approvers = [...(state === null ? [] : listApprovers(state, about)), ...unapproved.map(({ by }) => by)];
   const askers = [
-    ...reviewersOf(concerned),
-    ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
+    ...listTaskReviewers(concerned),
+    ...(approvers.length > 0 ? approvers : await findLabellers(deps, about.map(issueOfTask))),
   ];
   if (isCommented && selectMentions(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await notifyOnce(deps, {

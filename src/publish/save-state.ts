@@ -1,4 +1,4 @@
-import { leaseOf } from '../config/config.ts';
+import { createLease } from '../config/config.ts';
 import { hasAnySession } from '../core/lane/session.ts';
 import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished } from '../core/lane/settle/settle-published.ts';
@@ -8,11 +8,11 @@ import { advanceInSnapshot, explainOutrun, finishInSnapshot, settleSnapshot } fr
 import { rememberPullsToo } from '../core/snapshot/stored-pull.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { serializeLaneState, findPreviousTranscript, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
-import { publishedPullOf } from '../handover/published-pull.ts';
-import { storedRunOf } from '../handover/stored-run.ts';
+import { buildPublishedPull } from '../handover/published-pull.ts';
+import { buildStoredRun } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { ReleaseResult, SealedTranscript } from '../ports/state.ts';
 import { withTimeLimit } from './answers.ts';
@@ -47,7 +47,7 @@ export async function saveStateFirst(deps: PublishDeps, work: Work, end: Publish
           transcript,
           redact: deps.redact,
         }),
-      holder: leaseOf(deps, deps.clock.now()),
+      holder: createLease(deps, deps.clock.now()),
     }),
   );
   return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
@@ -115,7 +115,7 @@ export async function saveState(
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const copy = { lane: work.lane.id, sequence, document };
   const { config, context, asked, redact } = deps;
-  const stored = storedRunOf(work, {
+  const stored = buildStoredRun(work, {
     ...{
       agents: config.agent.order,
       context,
@@ -132,16 +132,16 @@ export async function saveState(
   const published =
     number === null || end.remoteHead === null
       ? null
-      : publishedPullOf(work, {
+      : buildPublishedPull(work, {
           ...{ number, head: end.remoteHead, redact },
           ...{ taskLabel: deps.config.taskLabel, agents: deps.config.agent.order },
         });
   const news = { closed: work.notes.train?.closed ?? [], reverts: work.notes.reverts };
-  const finished = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
+  const finished = finishInSnapshot({ ...copy, saver: createLease(deps, now), now, run, stored });
   const change = rememberPullsToo(finished, published, news);
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   await withTimeLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {
-    deps.log.warning(`The receipt could not be kept: ${completeSentence(textOf(error))}`);
+    deps.log.warning(`The receipt could not be kept: ${completeSentence(getErrorText(error))}`);
   });
   const { lane } = saved;
   if (saved.kind === 'saved') {
@@ -161,7 +161,9 @@ export async function saveState(
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<SealedTranscript | null> {
   if (!hasAnySession(state)) return null;
   return withTimeLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
-    deps.log.warning(`The session is not kept, so the next run starts a new one: ${completeSentence(textOf(error))}`);
+    deps.log.warning(
+      `The session is not kept, so the next run starts a new one: ${completeSentence(getErrorText(error))}`,
+    );
     return null;
   });
 }

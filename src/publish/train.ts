@@ -8,7 +8,7 @@ import {
   isPushedByOthers,
 } from '../core/train/train.ts';
 import { isLaneId } from '../core/tasks/ids.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
 
@@ -80,7 +80,7 @@ async function findArmedSince(
     const others = open.filter(({ number, branch }) => !before.has(number) && isLaneId(branch.slice(prefix.length)));
     return others.find(({ isArmed }) => isArmed)?.number ?? null;
   } catch (error) {
-    log.info(`Auto-merge is left to the next run: ${textOf(error)}`);
+    log.info(`Auto-merge is left to the next run: ${getErrorText(error)}`);
     return 'unknown';
   }
 }

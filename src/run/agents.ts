@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { AgentName } from '../core/agent-names.ts';
 import { chooseAgentToCall } from '../core/lane/decide.ts';
-import { sessionsOf } from '../core/lane/session.ts';
+import { listSessions } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { packTranscripts, sealedTranscriptOf, type SealedPart } from '../handover/conversations.ts';
+import { packTranscripts, pickSealedTranscript, type SealedPart } from '../handover/conversations.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
 import type { Agent, AgentIdentity } from '../ports/agent.ts';
@@ -42,13 +42,13 @@ export async function openFirstAgents(
   { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
   now: number,
 ): Promise<void> {
-  const name = chooseAgentToCall({ state, policy: { ...policy, agents: agentNamesOf(agents) }, now });
+  const name = chooseAgentToCall({ state, policy: { ...policy, agents: listAgentNames(agents) }, now });
   await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
   for (const agent of stepAgents) await agent.open();
 }
 
 /** Returns the names of the agents in their order. */
-export function agentNamesOf([first, ...others]: LoopDeps['agents']): Policy['agents'] {
+export function listAgentNames([first, ...others]: LoopDeps['agents']): Policy['agents'] {
   return [first.name, ...others.map(({ name }) => name)];
 }
 
@@ -84,7 +84,7 @@ export function createSessionExport(deps: {
   const { exporters, first, seal, store, log } = deps;
   return async (state) => {
     const parts: SealedPart[] = [];
-    for (const { agent: name, session } of sessionsOf(state, first)) {
+    for (const { agent: name, session } of listSessions(state, first)) {
       const exporter = await exporters(name);
       const content = exporter === null ? await stored(state, name) : await exported(exporter, state.lane, session.id);
       if (content !== null) parts.push({ agent: name, content });
@@ -107,7 +107,7 @@ export function createSessionExport(deps: {
 
   async function stored({ lane, transcript }: LaneState, name: AgentName): Promise<Uint8Array | null> {
     const found = transcript === null ? null : await store.transcript(lane, transcript);
-    return found?.kind === 'found' ? sealedTranscriptOf(found.transcript.content, name) : null;
+    return found?.kind === 'found' ? pickSealedTranscript(found.transcript.content, name) : null;
   }
 }
 

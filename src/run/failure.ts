@@ -1,12 +1,12 @@
 import type { Outcome } from '../core/outcome.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { getErrorMessage, UserError } from '../errors.ts';
 
 export type FailedOutcome = Extract<Outcome, { readonly kind: 'failed' }>;
 
 /** Returns the log line for a failure of which people could not be notified, often because of the failure itself. */
 export function renderUnnotified(failure: FailedOutcome, error: unknown): string {
-  const why = messageOf(error);
+  const why = getErrorMessage(error);
   return why === failure.message
     ? 'Nobody could be notified of this failure.'
     : `Nobody could be notified of this failure: ${completeSentence(why)}`;
@@ -19,8 +19,8 @@ const DISK_FULL = /\b(?:ENOSPC|EDQUOT)\b|no space left on device|disk quota exce
  * Turns an error into an outcome. An error that is not a UserError is a defect or a machine failure, whose stack only
  * debug logging shows.
  */
-export function failureOf(error: unknown, debug: (text: string) => void): FailedOutcome {
-  const words = completeSentence(messageOf(error));
+export function convertErrorToOutcome(error: unknown, debug: (text: string) => void): FailedOutcome {
+  const words = completeSentence(getErrorMessage(error));
   const isFull = DISK_FULL.test(words);
   const known = error instanceof UserError ? error.kind : null;
   if (known === null && error instanceof Error && error.stack !== undefined) debug(error.stack);

@@ -3,10 +3,10 @@ import { runGate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/claim.ts';
 import { acknowledgeIssue } from '../gate/people/trust.ts';
-import { withPipelineOf } from '../core/policy.ts';
+import { applyPipelinePolicy } from '../core/policy.ts';
 import type { GateResult, Work, WorkIntake, EndIntake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { createLiveStatus, publishEnd, settleClosedThread } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
@@ -85,7 +85,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote, forge } as const;
   const looking = { forge: stages.forge, remote, config: deps.config, debug: deps.debug };
-  const policy = withPipelineOf(deps.config.policy, begun.policy);
+  const policy = applyPipelinePolicy(deps.config.policy, begun.policy);
   const work = await runLoop(
     deps,
     {
@@ -150,7 +150,7 @@ async function findLog({ connect, context, debug }: ActionDeps, { journal }: Wor
     const forge = await connect.forge();
     return (await withTimeLimit(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
   } catch (error) {
-    debug(`The link to the log leads to the whole run: ${textOf(error)}`);
+    debug(`The link to the log leads to the whole run: ${getErrorText(error)}`);
     return context.logUrl;
   }
 }

@@ -1,6 +1,6 @@
 import type { Claim } from '../core/sharing/lease.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RunRecord } from './run-record.ts';
 import type { ActionDeps } from './deps.ts';
@@ -40,7 +40,7 @@ export function createRecording({ machine, log }: Pick<ActionDeps, 'machine' | '
     try {
       record(stage);
     } catch (error) {
-      if (!hasWarned) log.warning(messageOf(error));
+      if (!hasWarned) log.warning(getErrorMessage(error));
       hasWarned = true;
     }
   };

@@ -5,11 +5,11 @@ import type { Outcome } from '../core/outcome.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/intake.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import type { ReleaseResult, RestoredState, RestoredStore } from '../ports/state.ts';
 import { publishWork } from '../publish/publish.ts';
 import { withTimeLimit } from '../publish/answers.ts';
-import { trustedPartOf, type KnownFacts } from './trusted-part.ts';
+import { selectTrustedPart, type KnownFacts } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import { claimsOfRun } from '../core/snapshot/changes.ts';
 import type { RunDeps } from './deps.ts';
@@ -17,7 +17,7 @@ import { takeIntake } from './jobs/parcels.ts';
 import { listRecordedExporters } from './agents.ts';
 import { connectStages, giveBackLane } from './stages.ts';
 import { logRefusedWishes, createUnpublishedReport, createWorklessReport, withGitHubFacts } from './reports.ts';
-import { failureOf } from './failure.ts';
+import { convertErrorToOutcome } from './failure.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { listLaneAnswers } from '../core/snapshot/snapshot.ts';
 
@@ -58,7 +58,7 @@ export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
   const claim = record?.claimed.find(({ lane }) => lane === record.work?.lane.id);
   const deps = claim === undefined ? run : { ...run, runTag: claim.runTag };
   const { report, lane } = await rescue(deps).catch((error: unknown) =>
-    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}`),
+    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${getErrorMessage(error)}`),
   );
   if (record === null) {
     for (const claim of await claimable(deps)) await giveBackInTime(deps, claim, 'claim');
@@ -86,7 +86,7 @@ async function recordedClaims(
     const { handed } = await takeIntake(await connect.handoff(null), config.handoff);
     return [{ lane: handed.intake.lane.id, runTag }];
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return [];
   }
 }
@@ -110,7 +110,7 @@ async function claimable(deps: RescueDeps): Promise<readonly Claim[]> {
     const held = read.kind === 'snapshot' ? claimsOfRun(read.snapshot, runTag) : [];
     return [...named.filter(({ lane }) => held.every((claim) => claim.lane !== lane)), ...held];
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return named;
   }
 }
@@ -141,7 +141,7 @@ async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: Lane
     const { lane: restored } = await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane));
     return 'lease' in restored && restored.lease?.runTag === runTag;
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return false;
   }
 }
@@ -167,7 +167,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
       'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
     );
   return withTimeLimit(limits.publishMs, publishRescued(deps, work)).catch((error: unknown) => ({
-    report: unpublished(deps, trustedPartOf(work, knownTo(deps, null)), error),
+    report: unpublished(deps, selectTrustedPart(work, knownTo(deps, null)), error),
     lane: untried,
   }));
 }
@@ -180,7 +180,7 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
   const kept = await storedLane(deps, recorded.lane.id);
   const restored = kept?.lane ?? null;
-  const work = trustedPartOf(recorded, knownTo(deps, kept));
+  const work = selectTrustedPart(recorded, knownTo(deps, kept));
   const unstored = listUnstoredTasks(work.state, recorded.state).length;
   if (unstored > 0)
     deps.log.info(
@@ -227,7 +227,7 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
   try {
     return await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane));
   } catch (error) {
-    debug(messageOf(error));
+    debug(getErrorMessage(error));
     return null;
   }
 }
@@ -236,7 +236,7 @@ async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<t
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
   const released = await withTimeLimit(limitMs, giveBackUnused(deps, claim, what)).catch(
-    (error: unknown): ReleaseResult => ({ kind: 'claimed', why: messageOf(error) }),
+    (error: unknown): ReleaseResult => ({ kind: 'claimed', why: getErrorMessage(error) }),
   );
   if (released.kind === 'claimed')
     log.warning(
@@ -246,8 +246,8 @@ async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<t
 
 /** Creates the report of work that could not be published, as far as main got. */
 function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
-  failureOf(error, deps.debug);
-  const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}`);
+  convertErrorToOutcome(error, deps.debug);
+  const outcome = failed(deps, `The post step could not publish this run: ${getErrorMessage(error)}`);
   return createUnpublishedReport(deps, { ...work, outcome });
 }
 

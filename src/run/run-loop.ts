@@ -6,7 +6,7 @@ import { runIterations } from '../loop/loop.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
 import { describeHandOver } from '../report/sentences/lane-status.ts';
-import { agentNamesOf } from './agents.ts';
+import { listAgentNames } from './agents.ts';
 import { hashText } from './packed-journal.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
@@ -44,7 +44,7 @@ export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: Wo
       log,
       redact,
       sha256: hashText,
-      config: { ...config, policy: { ...intake.policy, agents: agentNamesOf(setting.agents) } },
+      config: { ...config, policy: { ...intake.policy, agents: listAgentNames(setting.agents) } },
       repository: await connect.repository(),
       verifier: await connect.verifier(),
       commands: await connect.commands(),

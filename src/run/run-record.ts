@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FoundSetting } from '../core/settings/effective.ts';
 import type { Claim } from '../core/sharing/lease.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { getErrorMessage, UserError } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import { readPlainFileNow } from '../files/plain-file.ts';
 
@@ -54,7 +54,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   } catch (error) {
     throw new UserError(
       'infrastructure',
-      `The run's record could not be written: ${completeSentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
+      `The run's record could not be written: ${completeSentence(getErrorMessage(error))} Do not remove the run's folder, and make sure its disk has free space.`,
       { cause: error },
     );
   }

@@ -9,7 +9,7 @@ import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 import { connectStages, giveBackLane } from './stages.ts';
 import { createUnpublishedReport, createWorklessReport } from './reports.ts';
-import { type FailedOutcome, failureOf, renderUnnotified } from './failure.ts';
+import { type FailedOutcome, convertErrorToOutcome, renderUnnotified } from './failure.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
@@ -33,7 +33,7 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
     return await publishRecorded(stages, recording, unfinished);
   } catch (second) {
     // Do not fail here, because post tries again.
-    return createUnpublishedReport(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
+    return createUnpublishedReport(deps, { ...unfinished, outcome: convertErrorToOutcome(second, deps.debug) });
   }
 }
 
@@ -90,7 +90,7 @@ export async function giveUpRun(deps: ActionDeps, recording: Recording, why: str
 }
 
 function whatFailed({ machine, debug }: ActionDeps, error: unknown): FailedOutcome {
-  const failure = failureOf(error, debug);
+  const failure = convertErrorToOutcome(error, debug);
   // Losing the folder makes everything fail in different ways, so report only the loss.
   const loss = machine.loss();
   return loss === null ? failure : { kind: 'failed', reason: 'infrastructure', message: loss };

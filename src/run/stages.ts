@@ -4,7 +4,7 @@ import type { GateDeps } from '../gate/deps.ts';
 import type { Remote } from '../ports/remote.ts';
 import type { RunDeps } from './deps.ts';
 import { type Exporters, createSessionExport } from './agents.ts';
-import { requesterOf } from '../gate/event/intent.ts';
+import { findRequester } from '../gate/event/intent.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import { hashText, packJournal, packReceipt } from './packed-journal.ts';
 import { findStart } from '../gate/lane/start.ts';
@@ -30,7 +30,7 @@ export async function connectStages(
   ]);
   const first = connect.agents[0].name;
   const exportSessions = exporters === null ? nothing : createSessionExport({ exporters, first, seal, store, log });
-  const asked = requesterOf(meaningOfRun({ context, config }));
+  const asked = findRequester(meaningOfRun({ context, config }));
   const { webhook } = connect;
   const ports = { forge, remote, store, clock, log, redact, sha256: hashText, seal, webhook };
   // The job that publishes has no journal of its own, so use the one that was handed over.

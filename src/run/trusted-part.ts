@@ -10,7 +10,7 @@ import { limitTrustedLedger, mergeTrustedState } from '../core/sharing/trusted-s
 import { applyOrders } from '../core/sharing/orders.ts';
 import { listCeilings } from '../core/snapshot/proposals.ts';
 import type { Snapshot } from '../core/snapshot/snapshot.ts';
-import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
+import { getProgress, withChangedTasks } from '../core/tasks/queue.ts';
 import { withCeilings } from '../core/tasks/stepping-aside.ts';
 import { createRunNotes, type Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
@@ -36,7 +36,7 @@ export interface KnownFacts {
  * environment can seal a record. The stored state decides; the record only says what to inspect, what to publish, and
  * what was used. None of its sentences are shown.
  */
-export function trustedPartOf(work: Work, known: KnownFacts): Work {
+export function selectTrustedPart(work: Work, known: KnownFacts): Work {
   const { restored, config, runTag, now } = known;
   const stored = storedState(work, known);
   const parsed = parseStateAt(serializeState(work.state), work.lane.id, now);
@@ -80,7 +80,7 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
       ...work.stateBefore,
       tasks: withChangedTasks(work.stateBefore.tasks, Object.keys(work.stateBefore.tasks), (known, id) => ({
         ...known,
-        approval: progressOf(stored.tasks, id).approval,
+        approval: getProgress(stored.tasks, id).approval,
       })),
       ledger: limitTrustedLedger(work.stateBefore.ledger, stored.ledger),
     },
@@ -118,7 +118,7 @@ function storedState({ lane, state }: Work, { restored, answers, snapshot, now }
     case 'absent': {
       const begun = restored.kind === 'unreadable' ? createProbeState(lane.id, now) : createInitialState(lane.id, now);
       const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
-      const left = answers.filter(({ task }) => progressOf(state.tasks, task).answer !== undefined);
+      const left = answers.filter(({ task }) => getProgress(state.tasks, task).answer !== undefined);
       const stored = applyOrders(withAnswers(restored.kind === 'found' ? restored.state : begun, left, []), obeyed);
       return withCeilings(stored, listCeilings(snapshot, Object.keys(state.tasks)));
     }

@@ -1,7 +1,7 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { NotificationInputs } from '../config/inputs.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
-import { requesterOf } from '../gate/event/intent.ts';
+import { findRequester } from '../gate/event/intent.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
 import { createLanelessReport } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -45,6 +45,6 @@ async function tryToNotify(deps: UnusableDeps, outcome: FailedOutcome): Promise<
     startedAt: now,
     endedAt: now,
   });
-  const asked = requesterOf(meaning);
+  const asked = findRequester(meaning);
   await notifyOfConfiguration({ ...deps, config, forge, asked, sha256: hashText, stepWithinMs: null }, report);
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { completeSentence } from '../core/text/phrase.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { getErrorMessage, UserError } from '../errors.ts';
 import type { HandoffFolder, HandoffName } from '../ports/handoff.ts';
 import { usePlainFile } from '../files/plain-file.ts';
 
@@ -54,7 +54,7 @@ export function createHandoffFolder(path: string): HandoffFolder {
       } catch (error) {
         throw new UserError(
           'infrastructure',
-          `${name} cannot be written in the folder of the input handoff-path, ${path}: ${completeSentence(messageOf(error))} It must be a folder that the runner may write to.`,
+          `${name} cannot be written in the folder of the input handoff-path, ${path}: ${completeSentence(getErrorMessage(error))} It must be a folder that the runner may write to.`,
           { cause: error },
         );
       }

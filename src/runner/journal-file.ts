@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainJournalLine, CHAIN_START } from '../core/journal/parse-journal.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { getErrorMessage, UserError } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { appendToPlainFile, readPlainFileNow } from '../files/plain-file.ts';
 
@@ -63,7 +63,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       } catch (error) {
         throw new UserError(
           'infrastructure',
-          `The run's journal could not be written: ${completeSentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
+          `The run's journal could not be written: ${completeSentence(getErrorMessage(error))} Do not remove the run's folder, and make sure its disk has free space.`,
           { cause: error },
         );
       }

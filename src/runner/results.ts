@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, statSync } from 'node:fs';
 import * as core from '@actions/core';
 import { cutText, completeSentence } from '../core/text/phrase.ts';
-import { messageOf, UserError } from '../errors.ts';
+import { getErrorMessage, UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 
 /**
@@ -30,7 +30,7 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
   } catch (error) {
     throw new UserError(
       'infrastructure',
-      `The step's outputs could not be written: ${completeSentence(messageOf(error))} The runner makes that file for each step; nothing in the job may change or remove it.`,
+      `The step's outputs could not be written: ${completeSentence(getErrorMessage(error))} The runner makes that file for each step; nothing in the job may change or remove it.`,
       { cause: error },
     );
   }
@@ -63,7 +63,7 @@ export function addSummary(markdown: string, file: string | undefined): void {
     else appendFileSync(file, text);
   } catch (error) {
     core.warning(
-      `The job summary could not be written: ${completeSentence(messageOf(error))} Nothing else of this run depends on it.`,
+      `The job summary could not be written: ${completeSentence(getErrorMessage(error))} Nothing else of this run depends on it.`,
     );
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { context } from '@actions/github';
 import type { RunContext } from '../config/config.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { messageOf, textOf, UserError } from '../errors.ts';
+import { getErrorMessage, getErrorText, UserError } from '../errors.ts';
 
 /** The identity of a run, which main and post of one use of the action derive independently. */
 export interface RunIdentity {
@@ -103,7 +103,7 @@ async function readContext(path: string, problems: string[]): Promise<GitHubCont
     const { context } = await import('@actions/github');
     return context;
   } catch (error) {
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a JSON file (${textOf(error)}).`);
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a JSON file (${getErrorText(error)}).`);
     return null;
   }
 }
@@ -112,7 +112,7 @@ async function readContext(path: string, problems: string[]): Promise<GitHubCont
  * Returns the identities of this job's uses of the action, in the order in which they are taken; main and post derive
  * the same.
  */
-export function identitiesOf(environment: Environment): readonly [RunIdentity, ...RunIdentity[]] {
+export function deriveRunIdentities(environment: Environment): readonly [RunIdentity, ...RunIdentity[]] {
   const textsOf = (names: readonly string[]): string =>
     JSON.stringify(names.map((name) => (environment[name] ?? '').trim()));
   const job = digest(textsOf(SECRETS), textsOf(PLACE));
@@ -126,7 +126,7 @@ export function identitiesOf(environment: Environment): readonly [RunIdentity, .
 
 /** Creates the folder of the first free identity of this job; throws a UserError if that fails. */
 export function takeIdentity(environment: Environment): RunIdentity {
-  for (const identity of identitiesOf(environment)) if (isMade(identity, environment)) return identity;
+  for (const identity of deriveRunIdentities(environment)) if (isMade(identity, environment)) return identity;
   throw new UserError(
     'infrastructure',
     `This job uses the action more than ${String(MAX_USES)} times, or the folders of its runs in RUNNER_TEMP are taken. Use it fewer times in one job.`,
@@ -142,7 +142,7 @@ function isMade({ runFolder }: RunIdentity, environment: Environment): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw new UserError(
       'infrastructure',
-      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${completeSentence(messageOf(error))} It must be an existing folder that the runner may write to.`,
+      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${completeSentence(getErrorMessage(error))} It must be an existing folder that the runner may write to.`,
       { cause: error },
     );
   }

@@ -4,7 +4,7 @@ import { formatLaneKeyPrefix, formatSequenceKeyPrefix, sequenceOfKey } from '../
 import type { LaneId } from '../core/tasks/ids.ts';
 import { cutText } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { CopyStore, FoundCopy, PartialCopy, RestoredCopy, SavedCopy, Seal, Unavailable } from '../ports/state.ts';
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import {
@@ -102,7 +102,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
         );
       }
       return { kind: 'found', ...copy };
-    }).catch((error: unknown) => unavailable(textOf(error)));
+    }).catch((error: unknown) => unavailable(getErrorText(error)));
   }
 
   async function save(copy: PartialCopy): Promise<SavedCopy> {
@@ -114,7 +114,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       if (end.answer.kind === 'saved') return { kind: 'saved', where: 'cache' };
       if (end.answer.kind === 'denied') return notSaved(`${READ_ONLY_EVENT} (the service: ${end.answer.why})`);
       return notSaved('why' in end.answer ? end.answer.why : 'the cache worker gave an unusable answer');
-    }).catch((error: unknown) => notSaved(textOf(error)));
+    }).catch((error: unknown) => notSaved(getErrorText(error)));
   }
 
   interface Staging {

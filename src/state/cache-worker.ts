@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type * as ActionsCache from '@actions/cache';
 import { tryJson } from '../core/text/try-json.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import {
   ANSWER_DESCRIPTOR,
   type CacheAnswer,
@@ -62,7 +62,7 @@ async function runCacheWorker(request: CacheRequest, onExchange: (exchange: Exch
       ? await save(cache, request.key, exchanges)
       : await restore(cache, request, exchanges);
   } catch (error) {
-    return { kind: 'failed', why: textOf(error) };
+    return { kind: 'failed', why: getErrorText(error) };
   }
 }
 

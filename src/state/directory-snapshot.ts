@@ -1,6 +1,6 @@
 import { isEarlierName, migrateSnapshot } from '../core/snapshot/migration.ts';
 import { parseSnapshot, serializeSnapshot } from '../core/snapshot/snapshot.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import type { PlacedSnapshot, SnapshotPlace, Unavailable } from '../ports/state.ts';
 import type { GenerationFiles } from './generation-files.ts';
 
@@ -40,7 +40,7 @@ export function createDirectorySnapshot(files: GenerationFiles, now: () => numbe
     try {
       earlier = (await files.names()).filter(isEarlierName);
     } catch (error) {
-      return { kind: 'unavailable', why: messageOf(error) };
+      return { kind: 'unavailable', why: getErrorMessage(error) };
     }
     const texts = new Map<string, string>();
     for (const name of earlier) {

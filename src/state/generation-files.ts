@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Head, NamedTexts, Unavailable, WriteResult } from '../ports/state.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cutText } from '../core/text/phrase.ts';
 
@@ -294,5 +294,5 @@ const causes: Readonly<Record<string, string>> = {
 function describe(error: unknown, folder: string): string {
   const cause = causes[fileErrorCode(error)];
   if (cause !== undefined) return `${folder}: ${cause}`;
-  return textOf(error);
+  return getErrorText(error);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../core/lane/state/state.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { FoundCopy, PartialCopy, Seal } from '../ports/state.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { MAX_CLOSED_BYTES } from './seal.ts';
 
@@ -76,7 +76,7 @@ export async function readStateFolder(source: string, sign: Sign): Promise<ReadC
       },
     };
   } catch (error) {
-    return { kind: 'refused', why: textOf(error) };
+    return { kind: 'refused', why: getErrorText(error) };
   }
 }
 

@@ -70,7 +70,7 @@ export async function createAgent(
 }
 
 /** Returns the command-line arguments of a call, to show them in a dry run. */
-export async function argumentsOf(
+export async function buildCallArguments(
   world: World,
   { name }: ConfiguredAgent,
   call: Omit<CliCall, 'environment'>,
@@ -219,7 +219,7 @@ export async function endAgent(runTag: string): Promise<void> {
  * Ends all processes in a run's sandboxes (`auto` may have tried several) and removes them, also after main was killed.
  * Returns the remains.
  */
-export async function removeSandboxesOf(
+export async function removeRunSandboxes(
   { runFolder }: Pick<World, 'runFolder'>,
   environment: World['environment'],
 ): Promise<SandboxRemains> {

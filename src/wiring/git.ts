@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { coAuthorsOf } from './agents/providers.ts';
+import { listCoAuthors } from './agents/providers.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -41,7 +41,7 @@ export async function connectRemote(
     quarantineFolder: quarantineFolder(locateGitFolder(world)),
     rules,
     identity: COMMIT_IDENTITY,
-    coAuthors: coAuthorsOf(world.config.agent.order),
+    coAuthors: listCoAuthors(world.config.agent.order),
     signer:
       signCommits === 'false'
         ? null

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import { completeSentence } from '../core/text/phrase.ts';
-import { asError, messageOf, UserError } from '../errors.ts';
+import { asError, getErrorMessage, UserError } from '../errors.ts';
 import { startWatchdog } from '../processes/run-program.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { AgentConnection, Connections } from '../run/deps.ts';
@@ -109,7 +109,7 @@ function putBack(actionFiles: ActionFiles): readonly string[] {
   } catch (error) {
     // The agent may have forged the rest of this program, so load nothing more of it.
     process.stdout.write(
-      `::error::The action's own files were changed while the agent worked, and cannot be put back: ${completeSentence(messageOf(error).replaceAll('\n', ' '))} The run ends here.\n`,
+      `::error::The action's own files were changed while the agent worked, and cannot be put back: ${completeSentence(getErrorMessage(error).replaceAll('\n', ' '))} The run ends here.\n`,
     );
     process.exit(1);
   }

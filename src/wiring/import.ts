@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadableAgents } from '../agents/all.ts';
 import { ALL_PROVIDERS } from './agents/providers.ts';
-import { ownFolderOf } from './home/login.ts';
+import { findCliFolder } from './home/login.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import.ts';
 import { buildAgentEnvironment, listSecretValues } from '../config/agent-environment.ts';
@@ -68,7 +68,7 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
       checkoutFolder: workFolder,
       alsoFolder: null,
       // Use this folder, because it contains the person's own login.
-      configFolder: ownFolderOf(LOGIN, process.env),
+      configFolder: findCliFolder(LOGIN, process.env),
       inbox: join(workFolder, '.inbox'),
       runTag,
       log: createPrintingLog(log),

@@ -1,7 +1,7 @@
 import { spansOfJob } from '../core/journal/spans.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { textOf } from '../errors.ts';
+import { getErrorText } from '../errors.ts';
 import type { RunReport } from '../handover/report.ts';
 import { listIterations, selectLaneReport, selectReportSetting } from '../report/facts.ts';
 import type { RunEnd } from '../run/deps.ts';
@@ -12,7 +12,7 @@ import type { World } from './world.ts';
 
 /** Sends the spans of this job to the collector; a failure becomes a warning. Never throws. */
 export async function sendTelemetry(world: World, end: RunEnd, startedAt: number): Promise<void> {
-  const why = await send(world, end, startedAt).catch(textOf);
+  const why = await send(world, end, startedAt).catch(getErrorText);
   if (why !== null) world.log.warning(`The spans of this job were not sent: ${completeSentence(world.redact(why))}`);
 }
 

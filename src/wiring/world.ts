@@ -98,7 +98,7 @@ export function hasCollector(environment: World['environment']): boolean {
  * Returns the secrets that the job gave to this process. `config` is the usable part of the configuration, or null if
  * nothing is usable or it is not known yet.
  */
-export function secretsOf(
+export function listJobSecrets(
   environment: World['environment'],
   config: (Pick<Config, 'webhook'> & Partial<Pick<Config, 'agent'>>) | null,
 ): Secrets {
@@ -108,7 +108,7 @@ export function secretsOf(
   return secrets;
 }
 
-/** Works like `secretsOf`, but passes secrets that are found later to `announce` and not to the runner. */
+/** Works like `listJobSecrets`, but passes secrets that are found later to `announce` and not to the runner. */
 export function collectSecrets(
   environment: World['environment'],
   {

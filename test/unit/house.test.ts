@@ -112,6 +112,11 @@ test('every exported name of src/ has two words or a capital, except those that 
   expect(short).toEqual(['main', 'post', 'cli'].map((name) => [name, ['entries/action.ts']]));
 });
 
+test('every exported function of src/ begins with a verb: none is a noun that ends in Of', () => {
+  const nouns = [...exportersIn('src')].filter(([name]) => /^[a-z]\w*Of$/.test(name));
+  expect(nouns).toEqual([]);
+});
+
 test('no function of src/ that is not exported has the name that another file exports', () => {
   const exporters = exportersIn('src');
   const shared = [...textsIn('src')].flatMap(([file, text]) =>

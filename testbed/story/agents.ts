@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { AGENTS, KEY_VARIABLES, keyInputOf, PACKAGED_AGENTS, type PackagedAgent } from '../../src/core/agent-names.ts';
+import {
+  AGENTS,
+  KEY_VARIABLES,
+  nameKeyInput,
+  PACKAGED_AGENTS,
+  type PackagedAgent,
+} from '../../src/core/agent-names.ts';
 import { TESTBED_KEY, SCRIPTED_AGENT, TOOL_CACHE } from '../testbed.ts';
 import type { Performance } from '../workflow/performance.ts';
 
@@ -81,7 +87,7 @@ export function buildAgentWorkflow(template: string, { key, inputs: own }: Workf
   return template
     .replace(
       /anthropic-api-key: ('?)\$\{\{ secrets\.ANTHROPIC_API_KEY \}\}/,
-      (_, quote: string) => `${keyInputOf(key)}: ${quote}\${{ secrets.${key} }}`,
+      (_, quote: string) => `${nameKeyInput(key)}: ${quote}\${{ secrets.${key} }}`,
     )
     .replace(/^(?:( +)# with:\n)?( +)# +verify: .*$/m, (_, call: string | undefined, indent: string) => {
       const lines = Object.entries({ ...own, ...inputs }).map(

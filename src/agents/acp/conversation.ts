@@ -13,7 +13,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { McpServer } from '../../core/mcp/values.ts';
 import { type Prices, findModelPrice } from '../../core/spending/prices.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import type { CallConversation } from '../cli/cli.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
@@ -370,5 +370,5 @@ const LATE = createPlainFailure(
 function requestFailure(error: unknown): AgentFailure {
   return error instanceof RequestError
     ? parseProtocolFailure(error.code, error.message, error.data)
-    : createPlainFailure(`The conversation with the agent failed: ${messageOf(error)}`);
+    : createPlainFailure(`The conversation with the agent failed: ${getErrorMessage(error)}`);
 }

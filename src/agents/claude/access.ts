@@ -54,8 +54,8 @@ const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
 const BEDROCK_KEY = 'AWS_BEARER_TOKEN_BEDROCK';
 
 /** Returns Claude Code's access to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
-export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
-  const login = claudeLoginOf(given);
+export const findClaudeAccess: AccessOf = (given, { allowedTools, prices }) => {
+  const login = withholdClaudeKeys(given);
   if (login.kind !== 'brokered') return login;
   const { api, environment, provider, keys, headers } = login;
   const signWith = api.kind === 'bedrock' ? api.signing : null;
@@ -78,7 +78,7 @@ export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
 };
 
 /** Removes the keys from the agent's environment. A cloud login that is a file or the machine's own stays. */
-export function claudeLoginOf(environment: AgentVariables): Login {
+export function withholdClaudeKeys(environment: AgentVariables): Login {
   if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
   if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
   const keys = selectVariables(environment, claudeAgent.provider.keys);

@@ -17,11 +17,11 @@ import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
-import { classifyClaudeFailure, failureOfMissingResult, claudeLimitOf } from './events/failure.ts';
+import { classifyClaudeFailure, failureOfMissingResult, findClaudeLimit } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { buildProjectSlug, buildTrialUrl, tryKey } from './try-key.ts';
-import { claudeAccessOf } from './access.ts';
+import { findClaudeAccess } from './access.ts';
 import { claudeAgent } from './agent.ts';
 
 /** The parts of one call's command line. `alsoFolder` is another folder in which the CLI may edit files, or null. */
@@ -44,7 +44,7 @@ export const claudeCli: AgentCli = {
   ...claudeAgent,
   keyTrial: { variable: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', urlAt: buildTrialUrl, tryAt: tryKey },
   usesConfigFolder: false,
-  accessOf: claudeAccessOf,
+  accessOf: findClaudeAccess,
   // Example: `2.1.330 (Claude Code)`.
   printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
   printsRetries: true,
@@ -62,7 +62,7 @@ export const claudeCli: AgentCli = {
     }),
   judgeStall: ({ text, status, cause, now }) => {
     const failure = { text, subtype: null, error: cause, apiError: null, terminalReason: null, status };
-    return { agentError: classifyClaudeFailure(failure), usageLimit: claudeLimitOf(failure, null, now) };
+    return { agentError: classifyClaudeFailure(failure), usageLimit: findClaudeLimit(failure, null, now) };
   },
 };
 
@@ -70,7 +70,7 @@ function openStreamReader({ now, hear }: CallListener): CallReader {
   const reader = createOutputReader({
     now,
     onEvent: (event) => {
-      hear(callEventOf(event));
+      hear(convertStreamEvent(event));
     },
   });
   return {
@@ -106,7 +106,7 @@ function entryOf(server: McpServer): Readonly<Record<string, unknown>> {
 }
 
 /** Converts a stream event to a call event, with a log line for people who follow the job. */
-export function callEventOf(event: StreamEvent): CallEvent {
+export function convertStreamEvent(event: StreamEvent): CallEvent {
   if (event.kind === 'servers' || event.kind === 'tasks') return { ...event, line: '' };
   const line = toLogLine(describe(event), MAX_LINE);
   if (event.kind === 'result') return { kind: 'result', line };

@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { withBilledUsage } from '../../core/spending/meter.ts';
-import { asError, messageOf, UserError } from '../../errors.ts';
+import { asError, getErrorMessage, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
 import {
@@ -109,7 +109,7 @@ async function exportAgentSession(
     .export({ configFolder, workFolder }, { id, redact, holdsSecret })
     .catch((error: unknown): ExportedSession => ({
       kind: 'left-behind',
-      why: `it cannot be read: ${toLogLine(messageOf(error), 200)}`,
+      why: `it cannot be read: ${toLogLine(getErrorMessage(error), 200)}`,
     }));
   if (exported.kind === 'left-behind')
     log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);

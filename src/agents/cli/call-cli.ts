@@ -15,7 +15,7 @@ import { withNamedWait } from '../../ports/waits.ts';
 import { createStartError, type LaunchCommand, runWithoutInput } from '../../processes/collect-output.ts';
 import { createOutputTail, toLogLine } from '../../processes/output-tail.ts';
 import { describeFamily, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
-import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
+import { classifyFailure, findUsageLimit } from '../reading/failure.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
 import { createLingerWatch, LINGER_MS, type RetryingCall, describeStall, type StallWatch } from './stall-watch.ts';
@@ -319,7 +319,7 @@ function withProviderStatus(transcript: Transcript, status: number | null): Tran
   return {
     ...transcript,
     agentError: { ...agentError, kind },
-    usageLimit: transcript.usageLimit ?? usageLimitOf(failure, kind, null),
+    usageLimit: transcript.usageLimit ?? findUsageLimit(failure, kind, null),
   };
 }
 

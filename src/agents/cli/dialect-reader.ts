@@ -1,7 +1,7 @@
 import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
 import { toLogLine } from '../../processes/output-tail.ts';
 import type { AgentEvent, Dialect, AgentFailure } from '../reading/agent-event.ts';
-import { classifyFailure, findResetTime, usageLimitOf } from '../reading/failure.ts';
+import { classifyFailure, findResetTime, findUsageLimit } from '../reading/failure.ts';
 import { createAgentReader } from '../reading/reader.ts';
 import type { CallEvent } from './stall-watch.ts';
 import type { AgentCli, CallListener, CallReader } from './cli.ts';
@@ -41,7 +41,7 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   return ({ text, status, now }) => {
     const failure: AgentFailure = { text, status, at: now };
     const agentError = classifyFailure(failure, dialect);
-    return { agentError, usageLimit: usageLimitOf(failure, agentError.kind, findResetTime(failure, now)) };
+    return { agentError, usageLimit: findUsageLimit(failure, agentError.kind, findResetTime(failure, now)) };
   };
 }
 

@@ -103,7 +103,7 @@ export function createStallWatch({
     clearTimeout(timer);
     const at = now();
     retrying = trackRetrying(retrying, event, at);
-    const deadline = stallInstantOf(retrying, stallMs);
+    const deadline = computeStallInstant(retrying, stallMs);
     if (deadline === null) return;
     timer = setTimeout(
       () => {
@@ -140,7 +140,7 @@ export function trackRetrying(retrying: RetryingCall | null, event: CallEvent, n
  * Returns the instant at which the call has stalled unless another event comes first; a past instant means now. null
  * means that only the next event can decide, since a slow model may still answer the current attempt.
  */
-export function stallInstantOf(retrying: RetryingCall | null, stallMs: number): number | null {
+export function computeStallInstant(retrying: RetryingCall | null, stallMs: number): number | null {
   if (retrying === null) return null;
   const deadline = retrying.since + stallMs;
   return retrying.waitsUntil >= deadline ? deadline : null;

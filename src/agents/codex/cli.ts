@@ -81,7 +81,7 @@ const form: SessionForm = {
 const probes = new Map<string, Promise<string | null>>();
 
 /** Returns Codex's access to OpenAI, or to another provider of the Responses API. */
-export const codexAccessOf: AccessOf = (given, setting) => {
+export const findCodexAccess: AccessOf = (given, setting) => {
   const key = resolveVariable(given, 'OPENAI_API_KEY') || resolveVariable(given, 'CODEX_API_KEY');
   if (key === '') return { kind: 'direct', environment: given };
   const account = Object.entries(selectVariables(given, Object.keys(ACCOUNT)));
@@ -106,7 +106,7 @@ const ACCOUNT: Readonly<Record<string, string>> = {
 export const codexCli: AgentCli = {
   ...codexAgent,
   usesConfigFolder: true,
-  accessOf: codexAccessOf,
+  accessOf: findCodexAccess,
   // Example: `codex-cli 0.169.0`.
   printedVersion: /^codex-cli (?<version>\S+)$/,
   printsRetries: true,

@@ -33,7 +33,7 @@ import { createOpenAiProtocol } from '../openai/protocol.ts';
 /**
  * Returns Copilot's access to the user's own provider; with a token for GitHub's service instead, the access is direct.
  */
-export const copilotAccessOf: AccessOf = (given, setting) => {
+export const findCopilotAccess: AccessOf = (given, setting) => {
   const keys = selectVariables(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);
   const type = resolveVariable(given, 'COPILOT_PROVIDER_TYPE') || 'openai';
   // No broker: Azure's form of requests is not supported, and without a key there is nothing to hide.
@@ -106,7 +106,7 @@ const form: SessionForm = {
 export const copilotCli: AgentCli = {
   ...copilotAgent,
   usesConfigFolder: true,
-  accessOf: copilotAccessOf,
+  accessOf: findCopilotAccess,
   // Example: `GitHub Copilot CLI 1.0.102.`.
   printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
   printsRetries: true,

@@ -7,7 +7,7 @@ import {
   type Prices,
 } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
-import { findBearerKey, createModelProtocol, headersOf, hasContent, shortenRequest } from '../passing/protocol.ts';
+import { findBearerKey, createModelProtocol, selectHeaders, hasContent, shortenRequest } from '../passing/protocol.ts';
 import { createAnswerMeter, estimateTokens } from '../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { findProviderAction, searchesByItself, WEB_SEARCH } from './reaches-out.ts';
@@ -85,7 +85,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
     shortAnswer: (method, target) => (asksForModels(method, target, options) ? NO_LIST : null),
     headers: (given, secretFor) => {
       const key = findBearerKey(given, secretFor);
-      return key === null ? null : headersOf(given, PASSED, { ...options.headers, authorization: `Bearer ${key}` });
+      return key === null ? null : selectHeaders(given, PASSED, { ...options.headers, authorization: `Bearer ${key}` });
     },
     endpoint: (method, target) => findOpenAiApi(method, target, options),
     nameRequest: shortenRequest,

@@ -15,7 +15,7 @@ const providers = [
 ] as const;
 
 /** Returns OpenCode's access to Anthropic, OpenAI, or a gateway that is compatible with one of them. */
-export const opencodeAccessOf: AccessOf = (given, setting) => {
+export const findOpencodeAccess: AccessOf = (given, setting) => {
   const loggedIn = providers.filter(({ key }) => resolveVariable(given, key) !== '');
   const named = loggedIn.find(({ id }) => setting.model?.startsWith(`${id}/`) === true);
   const [login, other] = named === undefined ? loggedIn : [named];

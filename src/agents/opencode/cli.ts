@@ -20,7 +20,7 @@ import { hideSecrets, type TranscriptRedaction } from '../cli/signed-texts.ts';
 import type { Dialect } from '../reading/agent-event.ts';
 import { readClock } from '../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
-import { GATEWAY_PATH, opencodeAccessOf } from './access.ts';
+import { GATEWAY_PATH, findOpencodeAccess } from './access.ts';
 import { findOpencodeGap, mapOpencodeServers, mapOpencodePermissions } from './tool-rules.ts';
 import { opencodeAgent } from './agent.ts';
 import { sumUsageSince } from './usage.ts';
@@ -77,7 +77,7 @@ export const opencodeCli: AgentCli = {
   ...opencodeAgent,
   ...base,
   usesConfigFolder: true,
-  accessOf: opencodeAccessOf,
+  accessOf: findOpencodeAccess,
   // Example: `1.18.33`.
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: true,

@@ -108,7 +108,7 @@ function answerOf<Endpoint>(api: ModelApi<Endpoint>, problem: Problem, message: 
 }
 
 /** Returns the agent's headers that may pass, overridden by `own`. */
-export function headersOf(
+export function selectHeaders(
   given: AgentRequest['headers'],
   mayPass: RegExp,
   own: Readonly<Record<string, string>>,

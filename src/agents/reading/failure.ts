@@ -83,7 +83,7 @@ export function classifyFailure(failure: AgentFailure, { reported }: Pick<Dialec
 }
 
 /** Returns the limit that ended a call, or null. If the failure does not name a limit, a second sign is required. */
-export function usageLimitOf(
+export function findUsageLimit(
   failure: AgentFailure,
   kind: AgentError['kind'],
   resumeAt: string | null,

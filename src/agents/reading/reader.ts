@@ -13,7 +13,7 @@ import {
   type KeptBytes,
   readClock,
 } from './capped-bytes.ts';
-import { classifyFailure, findErrorInText, findResetTime, usageLimitOf } from './failure.ts';
+import { classifyFailure, findErrorInText, findResetTime, findUsageLimit } from './failure.ts';
 
 /** Collects the events of one process; memory does not grow with their number. */
 interface EventCollector {
@@ -209,7 +209,7 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
       finalMessage,
       finished: end !== null,
       agentError: end === null ? withoutEnd(text) : reported,
-      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, findResetTime(failure, readClock(now))),
+      usageLimit: failure && reported && findUsageLimit(failure, reported.kind, findResetTime(failure, readClock(now))),
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,

@@ -6,7 +6,7 @@ import { taskStates } from '../../core/tasks/task.ts';
 import {
   computeMergedTaskCost,
   type HistorySummary,
-  historySummaryOf,
+  summarizeHistory,
   type HistoryTotals,
   listTaskHistories,
   type TaskHistory,
@@ -79,7 +79,7 @@ async function showHistory(args: readonly string[], terminal: Terminal, open: Op
   const tasks = mapTexts(snapshots.flatMap(listTaskHistories), (text) => toPlainLine(text, MAX_TEXT_CHARS));
   const runs = snapshots.flatMap(listStoredRuns);
   const repository = runs.map(({ runUrl }) => repositoryOf(runUrl)).find((address) => address !== null) ?? null;
-  const [history, now] = [historySummaryOf(tasks), terminal.now()];
+  const [history, now] = [summarizeHistory(tasks), terminal.now()];
   if (given.has('json'))
     terminal.out(`${JSON.stringify(historyReportOf(history, { tasks, repository, problems, now }), null, 2)}\n`);
   // Without any state, nothing is known about pull requests.

@@ -1,4 +1,4 @@
-import { circuitOpenerOf } from '../../core/others/left-circuit.ts';
+import { findCircuitOpener } from '../../core/others/left-circuit.ts';
 import { buildSettingLines } from '../../core/settings/effective.ts';
 import { selectEffectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
@@ -151,10 +151,12 @@ function renderPlace(
     ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
     ...listed(
       'Last changes',
-      place.transitions.map(
-        ({ at, subject, from, to, reason }) =>
-          `${formatIso(at)}  ${subject}: ${subject === 'task' ? nameTaskIn(from, files) : from} → ${to} (${reason})`,
-      ),
+      place.transitions
+        .filter(({ from, to }) => from !== to)
+        .map(
+          ({ at, subject, from, to, reason }) =>
+            `${formatIso(at)}  ${subject}: ${subject === 'task' ? nameTaskIn(from, files) : from} → ${to} (${reason})`,
+        ),
     ),
     '',
   ].join('\n');
@@ -181,7 +183,7 @@ function describeCircuit(
   { sameLane, cooldown, now }: Place,
 ): string {
   if (circuit.kind === 'open') {
-    const left = circuitOpenerOf(transitions) === 'another-ralph' ? ', left by another Ralph,' : '';
+    const left = findCircuitOpener(transitions) === 'another-ralph' ? ', left by another Ralph,' : '';
     const until = Date.parse(circuit.openedAt) + cooldown.ms;
     const byDefault = cooldown.isDefault ? ' by the default cooldown' : '';
     const then =

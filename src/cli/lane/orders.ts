@@ -25,8 +25,8 @@ import {
   renderLane,
   type CommandArgument,
 } from './lane-text.ts';
-import { restoredStateOf, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
-import { printLane, readTasksOf, renderLaneJson } from './status.ts';
+import { restoreLaneState, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
+import { printLane, readStatusTasks, renderLaneJson } from './status.ts';
 
 /** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
 export function createOrderCommands(open: OpenPlaces): readonly CliCommand[] {
@@ -130,12 +130,15 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
     terminal.out(
       json
         ? renderLaneJson(report)
-        : `${receipt(words, lane, places)}${renderLane(report, sameLane, await readTasksOf(lane, opened.folder))}`,
+        : `${receipt(words, lane, places)}${renderLane(report, sameLane, await readStatusTasks(lane, opened.folder))}`,
     );
     return 'failed';
   }
   if (!json) terminal.out(receipt(words, lane, places));
-  const [report, files] = await Promise.all([readLane(lane, places, terminal.now()), readTasksOf(lane, opened.folder)]);
+  const [report, files] = await Promise.all([
+    readLane(lane, places, terminal.now()),
+    readStatusTasks(lane, opened.folder),
+  ]);
   return printLane(words, { report, json, sameLane, files }, terminal);
 }
 
@@ -245,7 +248,7 @@ async function readLaneTasks(
   const found = await Promise.all(
     places.map(async ({ name, store }) => {
       const read = await store.read();
-      const restored = restoredStateOf(name, read, { lane, now });
+      const restored = restoreLaneState(name, read, { lane, now });
       const counters = read.kind === 'snapshot' ? parseBudgetIn(read.snapshot, now) : null;
       if (counters?.kind !== 'budget' || (restored.kind !== 'found' && restored.kind !== 'absent')) return null;
       const reserved = counters.budget.reservations.filter((each) => each.lane === lane && now < each.expiresAt);

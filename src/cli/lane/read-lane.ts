@@ -63,7 +63,7 @@ export async function readLane(lane: LaneId, places: readonly StatePlace[], now:
 }
 
 /** Returns the state of a lane in a place's snapshot. */
-export function restoredStateOf(
+export function restoreLaneState(
   place: string,
   read: ReadSnapshot,
   { lane, now }: { readonly lane: LaneId; readonly now: number },
@@ -75,7 +75,7 @@ export function restoredStateOf(
 
 async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: number): Promise<PlaceReport> {
   const read = await store.read();
-  const restored = restoredStateOf(place, read, { lane, now });
+  const restored = restoreLaneState(place, read, { lane, now });
   const [counters, answers] =
     read.kind === 'snapshot' ? [parseBudgetIn(read.snapshot, now), listLaneAnswers(read.snapshot)] : [null, []];
   switch (restored.kind) {

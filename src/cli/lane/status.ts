@@ -68,7 +68,7 @@ async function status(
   const [report, settings, files] = await Promise.all([
     readLane(lane, opened.places, terminal.now()),
     readEffective(opened.folder),
-    readTasksOf(lane, opened.folder),
+    readStatusTasks(lane, opened.folder),
   ]);
   const end = printLane(
     'status',
@@ -95,7 +95,7 @@ async function describeUnsavedRun(folder: string, { branchId: lane, places }: La
 }
 
 /** Reads the tasks in the checkout's files that belong to this lane. */
-export async function readTasksOf(lane: LaneId, folder: string): Promise<readonly CheckoutTask[]> {
+export async function readStatusTasks(lane: LaneId, folder: string): Promise<readonly CheckoutTask[]> {
   if (lane !== QUEUE) return [];
   const optionalSections = DEFAULT_OPTIONAL_SECTIONS.split(',');
   return (await readCheckoutTasks(folder, { sources: fileSources, optionalSections })).tasks;

@@ -118,7 +118,7 @@ async function chooseView(
   const isCheckout = opened.kind === 'open' || opened.folder !== null;
   if (isCheckout && !isOnce) return 'local';
   throw new UsageError([
-    `There is nothing to show: ${JSON.stringify(folder)} has neither a .ralph/status.json nor a remote.${opened.kind === 'missing' ? ` ${capitalizeFirst(completeSentence(opened.why))}` : ''}`,
+    `There is nothing to show: no run has begun in ${JSON.stringify(folder)}.${opened.kind === 'missing' ? ` ${capitalizeFirst(completeSentence(opened.why))}` : ''}`,
   ]);
 }
 

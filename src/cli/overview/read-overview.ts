@@ -16,7 +16,7 @@ import {
 import type { Overview } from '../../report/overview/lane-waits.ts';
 import { type LookAtGitHub, toPlainLine, type ReadEffectiveSettings, type RepositoryAccess } from '../arguments.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
-import { restoredStateOf, type StatePlace } from '../lane/read-lane.ts';
+import { restoreLaneState, type StatePlace } from '../lane/read-lane.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { buildTaskSettings, type TaskSettings } from '../tasks/task-settings.ts';
@@ -59,7 +59,7 @@ export async function readOverview(
       ? lanesAtPlace(found.lanes, index).map((lane) => ({
           lane,
           place,
-          stored: restoredStateOf(place, read, { lane, now }),
+          stored: restoreLaneState(place, read, { lane, now }),
         }))
       : [],
   );

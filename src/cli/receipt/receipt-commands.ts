@@ -14,7 +14,7 @@ import {
 import { receiptParts } from '../../core/receipt/check-journal.ts';
 import {
   type BranchQuestion,
-  branchQuestionOf,
+  buildBranchQuestion,
   type CloneBranch,
   ONLY_RECORDED,
   type ReceiptVerification,
@@ -122,7 +122,7 @@ async function verify(
   const branches: VerifiedBranch[] = [];
   for (const [first, ...others] of groupReceipts(all, receipts)) {
     if (first === undefined) continue;
-    const question = branchQuestionOf([first, ...others]);
+    const question = buildBranchQuestion([first, ...others]);
     branches.push(
       verifyReceipts([first, ...others], question === null ? null : await clone.readBranch(question), tools, stored),
     );

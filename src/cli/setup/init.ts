@@ -2,7 +2,7 @@ import { AGENT_NAMES, AGENTS, DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { detectProject, selectFilesToRead } from '../../core/setup/detect.ts';
 import { buildSetUpFiles, SETUP_PATHS, type SetupChoices, type Templates } from '../../core/setup/files.ts';
 import { planFileRemoval, planFileWrite } from '../../core/setup/ownership.ts';
-import { servicesOf } from '../../core/setup/ci/services.ts';
+import { convertServices } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
 import {
   callsWorkflow,
@@ -235,7 +235,7 @@ function choicesOf(
   const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
-  const services = servicesOf(project.learned?.services ?? {});
+  const services = convertServices(project.learned?.services ?? {});
   // The reusable workflow can start services only in a set-up step. On servers other than github.com it also does not
   // know the name of its own action. In these cases, the workflow has a single job instead.
   const isCallable = services?.steps !== null && (checkout.home?.server ?? GITHUB) === GITHUB;

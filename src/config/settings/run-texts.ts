@@ -1,7 +1,7 @@
 import { type Folder, toRootPath } from '../../core/folder.ts';
 import { type ReportedSettings, listEffectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
-import { workingFolderOf } from '../fields.ts';
+import { parseWorkingFolder } from '../fields.ts';
 import { type ConfigTexts, findInputProblems, NO_SETTINGS } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS } from '../setting-table.ts';
 import { NO_SETTINGS_MAPPING, type SettingsMapping } from './settings-input.ts';
@@ -139,7 +139,7 @@ const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPU
 
 /** Returns the settings with which a step would run; an expression is treated as a given text. */
 export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {
-  const run = parseRunSettings(environment, files, workingFolderOf(selectOwnTexts(given)));
+  const run = parseRunSettings(environment, files, parseWorkingFolder(selectOwnTexts(given)));
   const { counting, problems } = mergeConfigTexts(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>
     findInputProblems({ [input]: text.trim() }).map(

@@ -82,6 +82,8 @@ function readEntry(name: string, value: unknown): FoundSetting | string | null {
   const shown = `settings: ${toOneLine(name, 80)}`;
   if (name === 'github-token' || KEY_INPUTS.includes(name)) return unkeptSecret(toOneLine(name, 80));
   if (JOB_INPUTS.includes(name)) return `${shown} is an input of the action of one job. Give it as an input there.`;
+  if (OF_WORKFLOW.includes(name))
+    return `${shown} is an input of the reusable workflow. Give it there, under \`with\`.`;
   if (!SETTING_NAMES.includes(name)) {
     const renamed = describeMovedInput(name);
     if (renamed !== null) return `${shown} ${renamed}.`;

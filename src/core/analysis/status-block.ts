@@ -6,7 +6,7 @@ import {
   type StatusField,
   FIELD_NAMES,
   type FieldName,
-  protocolNameOf,
+  findProtocolName,
   parseField,
   normalizeCharacters,
 } from './status-fields.ts';
@@ -111,7 +111,7 @@ function endOfFields(body: readonly MarkedLine[]): number {
     if (text.trim() === '') {
       if (above === 'summary') above = 'blank-below-summary';
     } else if (field !== null) {
-      if (protocolNameOf(field) !== undefined) above = protocolNameOf(field) === 'SUMMARY' ? 'summary' : 'other';
+      if (findProtocolName(field) !== undefined) above = findProtocolName(field) === 'SUMMARY' ? 'summary' : 'other';
     } else {
       const goesOn = above === 'summary' || (above === 'blank-below-summary' && indentOf(text) > 0);
       if (!goesOn || within !== 'prose') return position;
@@ -246,7 +246,7 @@ function divideFields(lines: readonly PassageLine[]): {
   let summary: { readonly indent: number; readonly lines: string[] } | null = null;
   for (const { text, mayBe } of lines) {
     const field = mayBe === 'field' ? parseField(text) : null;
-    const name = field === null ? undefined : protocolNameOf(field);
+    const name = field === null ? undefined : findProtocolName(field);
     const goesOn = summary !== null && mayBe !== 'aside' && (field === null || isProse(field, text, summary.indent));
     if (field !== null && name !== undefined) {
       const entry = { name, lines: [field.value] };
@@ -274,7 +274,7 @@ function divideFields(lines: readonly PassageLine[]): {
  * and without deeper indentation.
  */
 function isProse(field: StatusField, line: string, indent: number): boolean {
-  return protocolNameOf(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
+  return findProtocolName(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
 
 /** Joins the lines of a value and removes YAML's sign for text on the next line (`>` or `|`). */

@@ -26,7 +26,7 @@ export interface StatusField {
 }
 
 /** Returns the protocol's name of a field, in capitals; undefined if the protocol has no such field. */
-export function protocolNameOf({ name }: StatusField): FieldName | undefined {
+export function findProtocolName({ name }: StatusField): FieldName | undefined {
   return FIELD_NAMES.find((known) => known === name.toUpperCase());
 }
 

@@ -23,12 +23,12 @@ export function findStepInput(
 }
 
 /** Returns the URL of the repository's page at `path`; null if the repository is unknown. */
-export function settingsPageOf(repository: AskedValue<RepositoryFacts>, path: string): string | null {
+export function buildSettingsUrl(repository: AskedValue<RepositoryFacts>, path: string): string | null {
   return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
 }
 
 /** Returns a setting of the repository. If the repository is unknown, the setting is unknown for the same reason. */
-export function repositorySettingOf<Name extends keyof RepositoryFacts['settings']>(
+export function pickRepositorySetting<Name extends keyof RepositoryFacts['settings']>(
   repository: AskedValue<RepositoryFacts>,
   name: Name,
 ): RepositoryFacts['settings'][Name] | { readonly kind: 'unknown'; readonly why: string } {

@@ -1,5 +1,5 @@
 import { listFirstNames } from '../text/phrase.ts';
-import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
+import { type ExaminedStep, buildSettingsUrl, pickRepositorySetting } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, type Finding } from './finding.ts';
 import { callsRalph, logsInWithoutKey, type RalphStep } from './workflow.ts';
 
@@ -32,7 +32,7 @@ export function checkTokenPermissions({ step, repository }: ExaminedStep): Findi
           createRemedy('Set its permissions.', { paste }),
         );
   }
-  const token = repositorySettingOf(repository, 'token');
+  const token = pickRepositorySetting(repository, 'token');
   if (token.kind === 'unknown')
     return uncheckedFinding(
       'permissions',
@@ -52,9 +52,9 @@ export function checkTokenPermissions({ step, repository }: ExaminedStep): Findi
 export function checkPullRequestSetting({ step, repository }: ExaminedStep): Finding {
   const own = ownTokenOf(step);
   if (own !== null) return ownTokenFinding('pull-requests', own);
-  const link = settingsPageOf(repository, 'settings/actions');
+  const link = buildSettingsUrl(repository, 'settings/actions');
   const setting = '“Allow GitHub Actions to create and approve pull requests”';
-  const token = repositorySettingOf(repository, 'token');
+  const token = pickRepositorySetting(repository, 'token');
   if (token.kind === 'unknown')
     return uncheckedFinding(
       'pull-requests',

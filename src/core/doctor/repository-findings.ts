@@ -4,7 +4,7 @@ import { findRuleEffect } from '../refusals/server-rules.ts';
 import { listFirstNames, quoteShellText } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BranchRule, DoctorFacts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
-import { findStepInput, settingsPageOf, repositorySettingOf } from './examined-step.ts';
+import { findStepInput, buildSettingsUrl, pickRepositorySetting } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Returns the findings about the repository's settings on GitHub. */
@@ -26,7 +26,7 @@ export function checkRepositorySettings(facts: DoctorFacts, rules: ActionRules):
 }
 
 /** Returns the task label of a workflow, or of `ralph run` if `workflow` is null; null for an expression. */
-export function taskLabelOf(
+export function pickTaskLabel(
   rules: ActionRules,
   workflow: Workflow | null,
   settings: readonly ReportedSettings[],
@@ -54,19 +54,19 @@ function label(
   rules: ActionRules,
   workflow: Workflow | null,
 ): readonly Finding[] {
-  const name = taskLabelOf(rules, workflow, settings);
+  const name = pickTaskLabel(rules, workflow, settings);
   const sources = inForce({ rules, workflow, settings }, 'task-sources');
   if (name === null)
     return [
       uncheckedFinding(
         'label',
         '`task-label` is an expression, so the label could not be checked.',
-        createRemedy('Make sure that the label exists.', { link: settingsPageOf(repository, 'labels') }),
+        createRemedy('Make sure that the label exists.', { link: buildSettingsUrl(repository, 'labels') }),
       ),
     ];
   if (sources !== '' && sources !== null && !sources.includes('issues')) return [];
-  const link = settingsPageOf(repository, 'labels');
-  const known = repositorySettingOf(repository, 'hasLabel');
+  const link = buildSettingsUrl(repository, 'labels');
+  const known = pickRepositorySetting(repository, 'hasLabel');
   if (known.kind === 'unknown')
     return [
       uncheckedFinding(
@@ -89,10 +89,10 @@ function label(
 function schedule(workflow: Workflow, here: string, repository: AskedValue<RepositoryFacts>): readonly Finding[] {
   const isScheduled = workflow.triggers.some(({ event }) => event === 'schedule');
   const name = workflow.path.split('/').at(-1) ?? '';
-  const link = settingsPageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
+  const link = buildSettingsUrl(repository, `actions/workflows/${encodeURIComponent(name)}`);
   const seen = createRemedy('Make sure that the workflow is on the default branch and is not disabled.', { link });
-  const file = repositorySettingOf(repository, 'onDefaultBranch');
-  const states = repositorySettingOf(repository, 'workflows');
+  const file = pickRepositorySetting(repository, 'onDefaultBranch');
+  const states = pickRepositorySetting(repository, 'workflows');
   if (file.kind === 'unknown' && states.kind === 'unknown')
     return [
       uncheckedFinding(
@@ -154,7 +154,7 @@ function schedule(workflow: Workflow, here: string, repository: AskedValue<Repos
 
 /** Returns a problem if an existing branch has a name that prevents git from creating Ralph's branches. */
 function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[] {
-  const known = repositorySettingOf(repository, 'inTheWay');
+  const known = pickRepositorySetting(repository, 'inTheWay');
   if (known.kind === 'unknown') return [];
   const found = known.value.flatMap(({ branch, existing }) => {
     const other = findConflictingBranch(branch, existing);
@@ -167,7 +167,7 @@ function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[
       'branch-names',
       `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can create it.`,
       createRemedy('Rename or delete that branch, or set another `branch-prefix`.', {
-        link: settingsPageOf(repository, 'branches'),
+        link: buildSettingsUrl(repository, 'branches'),
       }),
     ),
   ];
@@ -189,8 +189,8 @@ function effectWith(signs: boolean, type: string): ReturnType<typeof findRuleEff
 }
 
 function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): Finding {
-  const link = settingsPageOf(repository, 'settings/rules');
-  const known = repositorySettingOf(repository, 'branchRules');
+  const link = buildSettingsUrl(repository, 'settings/rules');
+  const known = pickRepositorySetting(repository, 'branchRules');
   if (known.kind === 'unknown')
     return uncheckedFinding(
       'branch-rules',
@@ -220,8 +220,8 @@ function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): F
 
 /** Checks classic branch protection. Only rules for all pushes matter, because the state is not kept on a branch. */
 function branchProtection(repository: AskedValue<RepositoryFacts>, signs: boolean): Finding {
-  const link = settingsPageOf(repository, 'settings/branches');
-  const known = repositorySettingOf(repository, 'branchProtection');
+  const link = buildSettingsUrl(repository, 'settings/branches');
+  const known = pickRepositorySetting(repository, 'branchProtection');
   const see = createRemedy("Make sure that no branch protection has a pattern that matches Ralph's branches.", {
     link,
   });
@@ -259,8 +259,8 @@ function rulesetPage(
 }
 
 function pushRules(repository: AskedValue<RepositoryFacts>): Finding {
-  const link = settingsPageOf(repository, 'settings/rules');
-  const known = repositorySettingOf(repository, 'pushRulesets');
+  const link = buildSettingsUrl(repository, 'settings/rules');
+  const known = pickRepositorySetting(repository, 'pushRulesets');
   if (known.kind === 'unknown')
     return uncheckedFinding(
       'push-rules',

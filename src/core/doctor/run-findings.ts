@@ -20,7 +20,7 @@ import {
   checkVerify,
   checkPrices,
 } from './machine-findings.ts';
-import { settingsPageOf } from './examined-step.ts';
+import { buildSettingsUrl } from './examined-step.ts';
 import { withoutStore } from './cache-findings.ts';
 
 /** Facts that only a run knows. An obstacle is a sentence that says what to do, or null if none. */
@@ -80,13 +80,13 @@ export function diagnoseRun(facts: DoctorFacts & { readonly run: OwnRun }, rules
           ? {
               ...found,
               remedy: createRemedy('The setting is here.', {
-                link: settingsPageOf(facts.repository, 'settings/actions'),
+                link: buildSettingsUrl(facts.repository, 'settings/actions'),
               }),
             }
           : found,
     ),
     ...checkout(run),
-    ...secret(run, settingsPageOf(facts.repository, 'settings/secrets/actions')),
+    ...secret(run, buildSettingsUrl(facts.repository, 'settings/secrets/actions')),
     ...key(facts),
     run.agent.kind === 'known'
       ? okFinding('agent', `The agent is ready: ${run.agent.value}.`)

@@ -1,5 +1,5 @@
 import { listFirstNames } from '../text/phrase.ts';
-import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
+import { type ExaminedStep, buildSettingsUrl, pickRepositorySetting } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { isExpression, type RalphStep, findSecretsIn } from './workflow.ts';
@@ -8,7 +8,7 @@ import { isExpression, type RalphStep, findSecretsIn } from './workflow.ts';
 export function checkStepSecrets(examined: ExaminedStep): readonly Finding[] {
   const { step, rules, repository } = examined;
   const given = keysGiven(step, rules);
-  const link = settingsPageOf(repository, 'settings/secrets/actions');
+  const link = buildSettingsUrl(repository, 'settings/secrets/actions');
   const problems = rules.loginProblems(listStepVariables(step, rules), step);
   if (problems.length > 0)
     return problems.map((says) => problemFinding('secret', says, createRemedy('Pass the key to the step.', { link })));
@@ -85,7 +85,7 @@ function missingSecrets(
 ): readonly Finding[] {
   const wanted = [...new Set(texts.flatMap(findSecretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
   if (wanted.length === 0) return [];
-  const known = repositorySettingOf(repository, 'secrets');
+  const known = pickRepositorySetting(repository, 'secrets');
   const names = listFirstNames(wanted.map((name) => `\`${name}\``));
   if (known.kind === 'unknown')
     return [

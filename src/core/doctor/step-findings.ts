@@ -154,7 +154,7 @@ function runnerFinding(examined: ExaminedStep): Finding {
         `The job ends after ${timeoutMinutes} minutes, too early for \`max-minutes\`: a run that GitHub ends loses its running iteration.`,
         createRemedy('Give the job 10 minutes more than the run.', { paste: `timeout-minutes: ${String(minutes)}` }),
       )
-    : okFinding('runner', "Neither the job's runner nor its time limit stops a run.");
+    : okFinding('runner', "The job's runner and time limit suit a run.");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isSameLabel, planLabelOf } from '../people/labels.ts';
+import { isSameLabel, namePlanLabel } from '../people/labels.ts';
 import { listFirstNames, quoteYamlText } from '../text/phrase.ts';
 import { type ExaminedStep, findStepInput } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
@@ -58,7 +58,7 @@ export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
   }
   if (missing.length === 0)
     return has('issues') || has('issue_comment')
-      ? [okFinding('event-filter', 'The job leaves out other labels and other comments.')]
+      ? [okFinding('event-filter', 'The job ignores other labels and comments.')]
       : [];
   return [
     warningFinding(
@@ -99,7 +99,7 @@ function conditionFilter({ condition }: RalphStep): LabelFilter {
     labels: [...condition.matchAll(LABEL_CONDITIONS)]
       .map(([, ...names]) => (names.find(Boolean) ?? '').replaceAll("''", "'"))
       // The label that requests a plan is not the task label, so it is not compared with it.
-      .filter((name) => !name.endsWith(planLabelOf(''))),
+      .filter((name) => !name.endsWith(namePlanLabel(''))),
     toMatch: (label) =>
       createRemedy('Use the same label in both.', {
         paste: `github.event.label.name == '${label.replaceAll("'", "''")}'`,

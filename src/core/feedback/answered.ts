@@ -2,7 +2,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { LEFT_OUT_CLAUSES, type LeftOutReason, leftOutReasons } from '../review/left-out.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf, withChangedTasks } from '../tasks/queue.ts';
+import { getProgress, withChangedTasks } from '../tasks/queue.ts';
 import { isFinished, isStuck, type Task } from '../tasks/task.ts';
 import { capText, cutText } from '../text/phrase.ts';
 import { type Feedback, type FeedbackItem, type FeedbackRound, MAX_ANSWER_CHARS, withoutLockFiles } from './memory.ts';
@@ -46,7 +46,7 @@ export function recordAnswer(
   { taskId: id, commit: made, analysis, evidence: { lockFiles }, endedAt }: JournalEntry,
 ): LaneState {
   if (!isFeedback(id)) return state;
-  const progress = progressOf(state.tasks, id);
+  const progress = getProgress(state.tasks, id);
   const commit = made ?? findUnpostedCommit(state.feedback, id);
   const { summary, asks, recommendation } = analysis.signal;
   const answer = (kind: Answer['kind'], words: string | null): LaneState => ({
@@ -70,7 +70,7 @@ export function recordAnswer(
  * Returns the kind and commit of one of Ralph's own answers. `made` is this run's commit for the task; `earlier` is the
  * commit of an earlier run whose answer is not posted.
  */
-export function kindAndCommitOf(
+export function classifyAnswer(
   { result }: OwnAnswer,
   { made, earlier }: { readonly made: string | null; readonly earlier: string | null },
 ): Pick<Answer, 'kind' | 'commit'> {
@@ -136,7 +136,7 @@ export function mergeReceivedFeedback(
     if (now === undefined || task === undefined) return [id, item] as const;
     const rounds = Math.min(Math.max(now.rounds, item.rounds), item.rounds + 1);
     const known = { ...item, rounds };
-    if (item.answer !== null && !isUnproven(item, progressOf(before.tasks, id))) return [id, known] as const;
+    if (item.answer !== null && !isUnproven(item, getProgress(before.tasks, id))) return [id, known] as const;
     const commits = {
       made: (Object.hasOwn(made, id) ? made[id] : undefined) ?? null,
       earlier: findUnpostedCommit(before.feedback, id),
@@ -174,7 +174,7 @@ function provenKindAndCommit(
   commits: { readonly made: string | null; readonly earlier: string | null },
 ): Pick<Answer, 'kind' | 'commit' | 'isOurs'> {
   if (own !== null && (own.result === 'made') === (commits.made !== null))
-    return { ...kindAndCommitOf(own, commits), isOurs: true };
+    return { ...classifyAnswer(own, commits), isOurs: true };
   const commit = commits.made ?? commits.earlier;
   return { kind: kind === 'given-up' ? kind : commit === null ? 'unchanged' : 'changed', commit, isOurs: false };
 }

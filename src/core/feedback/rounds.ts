@@ -1,5 +1,5 @@
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf, untouchedProgress } from '../tasks/queue.ts';
+import { getProgress, untouchedProgress } from '../tasks/queue.ts';
 import { isFinished, isSettled, isStuck, type Task, type TaskProgress } from '../tasks/task.ts';
 import { capText } from '../text/phrase.ts';
 import {
@@ -93,7 +93,7 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
     const before = items.get(id);
     const item = itemNow(subject, before, botRounds);
     items.set(id, item);
-    const then = progressOf(tasks, id);
+    const then = getProgress(tasks, id);
     // A branch is not finished while a person must still decide one of its subjects.
     if (item.answer?.kind === 'given-up') {
       open.push(id);

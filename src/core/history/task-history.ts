@@ -120,7 +120,7 @@ export interface HistorySummary {
 }
 
 /** Returns the totals of the tasks and of their groups. */
-export function historySummaryOf(tasks: readonly TaskHistory[]): HistorySummary {
+export function summarizeHistory(tasks: readonly TaskHistory[]): HistorySummary {
   return {
     all: totalsOf(tasks),
     weeks: groupsOf(tasks, (task) => [formatWeek(task.endedAt ?? task.openedAt)]).toSorted(byName),

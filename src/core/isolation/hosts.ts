@@ -90,7 +90,7 @@ export function requiresNetworkLimit(asked: HostsAsked): boolean {
 }
 
 /** Returns the ports of this machine's 127.0.0.1 that `allowed-hosts` lists. */
-export function localPortsOf(asked: HostsAsked): readonly number[] {
+export function listLocalPorts(asked: HostsAsked): readonly number[] {
   return asked.kind === 'registries-and' ? asked.localPorts : [];
 }
 
@@ -240,6 +240,6 @@ function suggestion(item: string): string {
  * Returns the hosts of the providers that these agents can use, in the form of `EgressRules.never`. A user's own
  * command reaches its model directly.
  */
-export function modelHostsOf(agents: readonly AgentName[]): readonly string[] {
+export function listModelHosts(agents: readonly AgentName[]): readonly string[] {
   return [...new Set(agents.flatMap((agent) => AGENTS[agent].hosts))];
 }

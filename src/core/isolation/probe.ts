@@ -130,16 +130,16 @@ export function judgeProbe(
   network: IsolationFacts['network'],
   results: ProbeResults,
 ): NonNullable<IsolationFacts['probe']> {
-  const demanded = attemptNames.filter((name) => expectedResultOf(name, level, network) !== null);
+  const demanded = attemptNames.filter((name) => findExpectedResult(name, level, network) !== null);
   const failed = demanded.filter((name) => {
     const found = results[name];
-    return found !== 'absent' && found !== expectedResultOf(name, level, network);
+    return found !== 'absent' && found !== findExpectedResult(name, level, network);
   });
   return { checks: demanded.length, failed };
 }
 
 /** Returns the expected result of an attempt; null if the level does not demand one. */
-export function expectedResultOf(
+export function findExpectedResult(
   name: AttemptName,
   level: IsolationLevel,
   network: IsolationFacts['network'],

@@ -79,7 +79,7 @@ export function findRunnerFolders(
  * Returns the top folder that contains a path. Callers hide it because a runner keeps other checkouts there, even if
  * root runs it. Returns an empty list for system folders and for a path that is itself a top folder.
  */
-export function topFolderOf(path: string): readonly string[] {
+export function findTopFolder(path: string): readonly string[] {
   const [, name = '', ...rest] = path.split('/');
   return rest.length === 0 || SYSTEM_FOLDERS.test(name) || ['home', 'root'].includes(name) ? [] : [`/${name}`];
 }

@@ -7,7 +7,7 @@ import { answerKinds } from '../feedback/memory.ts';
 import { addIteration, isUnpriced } from '../lane/change.ts';
 import { verificationRecordSchema, type LaneState, parseState } from '../lane/state/state.ts';
 import { serializeState } from '../lane/state/serialize-state.ts';
-import { accessErrorOf, verdictSchema } from '../lane/verdict/verdict.ts';
+import { findAccessError, verdictSchema } from '../lane/verdict/verdict.ts';
 import { proofSchema } from '../proof/proof.ts';
 import { windowsSchema } from '../lane/windows.ts';
 import { outcomeSchema, parkReasons } from '../outcome.ts';
@@ -276,5 +276,5 @@ export function hasWorked({
   if (verdict.progress) return true;
   const { agentFailed } = verdict;
   const failed = isFailure({ analysis, end, agentFailed });
-  return analysis.usageLimit === null && accessErrorOf(analysis) === null && !failed;
+  return analysis.usageLimit === null && findAccessError(analysis) === null && !failed;
 }

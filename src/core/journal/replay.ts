@@ -23,7 +23,7 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { Verdict } from '../lane/verdict/verdict.ts';
 import { withdrawTasks } from '../people/withdrawal.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { isStuck, type QueuedTask } from '../tasks/task.ts';
 
 /** A decision whose replay differs from the journal. */
@@ -146,7 +146,7 @@ function replay(
     const left = entries.slice(index);
     if (step.kind === 'stop') return endAt(stopped(position, iterations, { ...at, outcome: step.outcome }), left);
     if (step.task.id === entry.taskId) position = advance(position, entry, position.policy, kindsOf).position;
-    else if (mayGiveUp && isStuck(progressOf(position.state.tasks, entry.taskId))) skipped.push(entry);
+    else if (mayGiveUp && isStuck(getProgress(position.state.tasks, entry.taskId))) skipped.push(entry);
     else return endAt({ kind: 'other-task', iterations, taskId: step.task.id }, left);
   }
   passEvents(entries.length);

@@ -9,7 +9,7 @@ import type { listReviews } from '../pipeline/step-record.ts';
 import { type Proof, proofSchema } from '../proof/proof.ts';
 import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import { pickOneOfEachReason } from '../review/left-out.ts';
 import { cutText } from '../text/phrase.ts';
@@ -218,7 +218,7 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
   const overruled = lastOfEach(claims);
   const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
   const also = Object.entries(iteration.alsoDone)
-    .filter(([id]) => id !== taskId && !hasShareOf(change, id) && !isFeedback(id))
+    .filter(([id]) => id !== taskId && !hasTaskShare(change, id) && !isFeedback(id))
     .map(([id, known]) => [id, { ...EMPTY_SHARE, title: cutText(known, MAX_TITLE_CHARS), verification }] as const);
   const own = isFeedback(taskId) ? [] : [[taskId, share] as const];
   return {
@@ -322,12 +322,12 @@ export function withMeasuredSizes(
 
 /** Returns the change with a task's proof; returns it unchanged if the task has no share. */
 export function withProof(change: BranchChange, task: TaskId, proof: Proof): BranchChange {
-  if (!hasShareOf(change, task)) return change;
+  if (!hasTaskShare(change, task)) return change;
   return { ...change, tasks: { ...change.tasks, [task]: { ...findTaskShare(change, task), proof } } };
 }
 
 /** Returns true if the task has a share in the change. */
-export function hasShareOf({ tasks }: BranchChange, id: TaskId): boolean {
+export function hasTaskShare({ tasks }: BranchChange, id: TaskId): boolean {
   return Object.hasOwn(tasks, id);
 }
 
@@ -337,7 +337,7 @@ export function isChangeFull(
   progress: Readonly<Record<TaskId, TaskProgress>>,
   { maxTasksPerPr, maxLinesPerPr }: Pick<Policy, 'maxTasksPerPr' | 'maxLinesPerPr'>,
 ): boolean {
-  const done = Object.keys(change.tasks).filter((id) => isFinished(progressOf(progress, id))).length;
+  const done = Object.keys(change.tasks).filter((id) => isFinished(getProgress(progress, id))).length;
   return (maxTasksPerPr > 0 && done >= maxTasksPerPr) || (maxLinesPerPr > 0 && (change.lines ?? 0) >= maxLinesPerPr);
 }
 

@@ -3,7 +3,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { listUnverifiedTasks, listTasksHeldByOthers } from './verification.ts';
 import { type CircuitView, countTrue, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { isChangeFull, hasShareOf } from './change.ts';
+import { isChangeFull, hasTaskShare } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { selectHintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
@@ -13,10 +13,10 @@ import { isCostReached, type Policy } from '../policy.ts';
 import { chooseAgent, findLongestRefusedAgent, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
-import { isPlanComplete, chooseNextTask, progressOf } from '../tasks/queue.ts';
+import { isPlanComplete, chooseNextTask, getProgress } from '../tasks/queue.ts';
 import { computeCeilingLeftUsd } from '../tasks/stepping-aside.ts';
 import { isSettled, isStuck, type QueuedTask, type Task, type TaskProgress } from '../tasks/task.ts';
-import { accessErrorOf, type Verdict } from './verdict/verdict.ts';
+import { findAccessError, type Verdict } from './verdict/verdict.ts';
 import { findExhaustedWindow, type Windows } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
 import { completeSentence } from '../text/phrase.ts';
@@ -111,7 +111,7 @@ function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const awaiting = listUnverifiedTasks(state);
   const open = tasks.filter(({ id }) => !awaiting.includes(id));
   const next = chooseTaskAmong(situation, open);
-  if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
+  if (next !== null && (!next.optional || getProgress(state.tasks, next.id).attempts > 0)) return next;
   const waiting = listTasksHeldByOthers(state, tasks);
   const last = tasks.filter(({ id }) => awaiting.includes(id) && !waiting.includes(id));
   return chooseTaskAmong(situation, last) ?? next;
@@ -127,7 +127,7 @@ function chooseTaskAmong<T extends QueuedTask>({ state, policy, now }: Situation
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
   // A failed call does not count as an attempt, but the task has had its turn, so other tasks come first.
   const unbegun = others.filter(({ id }) => {
-    const known = progressOf(progress, id);
+    const known = getProgress(progress, id);
     return known.attempts === 0 && (policy.agentFailures === 'idle' || known.state === 'todo');
   });
   return (
@@ -222,7 +222,7 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
   const refusal = findStepRefusal(run.last?.steps ?? []);
   if (refusal !== null) return { kind: 'failed', reason: 'configuration', message: refusal };
-  const problem = run.last === null ? null : accessErrorOf(run.last.analysis);
+  const problem = run.last === null ? null : findAccessError(run.last.analysis);
   const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
   const isHandedOn = isOfProvider && chooseAgent(policy.agents, state.providers, now).kind !== 'refused';
   return problem === null || isHandedOn
@@ -269,7 +269,7 @@ function baseIsRed({ state, run }: Situation): Outcome | null {
  */
 function checksLeft(situation: Situation): Outcome | null {
   const { state, tasks } = situation;
-  const isLeft = tasks.some(({ id, obstacle }) => obstacle === 'unread' && !isSettled(progressOf(state.tasks, id)));
+  const isLeft = tasks.some(({ id, obstacle }) => obstacle === 'unread' && !isSettled(getProgress(state.tasks, id)));
   if (!isLeft) return null;
   const isOver = taskToWork(situation) === null || waitingForReview(situation) !== null;
   return isOver ? { kind: 'limit', reason: 'checks' } : null;
@@ -285,11 +285,11 @@ function waitingForReview(situation: Situation): Outcome | null {
   if (state.lane !== QUEUE || !isChangeFull(state.change, state.tasks, policy)) return null;
   const goesOn = taskToWork(situation);
   if (goesOn !== null && isFeedback(goesOn.id)) return null;
-  const unbegun = tasks.filter(({ id }) => !hasShareOf(state.change, id) && !isFeedback(id));
+  const unbegun = tasks.filter(({ id }) => !hasTaskShare(state.change, id) && !isFeedback(id));
   const next = taskToWork({ ...situation, tasks: unbegun });
   // An open-ended prompt is never finished, so the pull request is reviewed before its work continues.
   if (goesOn !== null && isPromptTask(goesOn.id)) return { kind: 'idle', reason: 'waiting_for_review' };
-  return next !== null && (goesOn === null || !hasShareOf(state.change, goesOn.id))
+  return next !== null && (goesOn === null || !hasTaskShare(state.change, goesOn.id))
     ? { kind: 'idle', reason: 'waiting_for_review' }
     : null;
 }
@@ -300,8 +300,8 @@ function waitingForReview(situation: Situation): Outcome | null {
  */
 function isHeldOnly(situation: Situation): boolean {
   const { state, tasks } = situation;
-  const isSaid = tasks.every(({ id }) => !isFeedback(id) || !isStuck(progressOf(state.tasks, id)));
-  const isWaiting = tasks.some(({ id, obstacle }) => obstacle === 'held' && !isSettled(progressOf(state.tasks, id)));
+  const isSaid = tasks.every(({ id }) => !isFeedback(id) || !isStuck(getProgress(state.tasks, id)));
+  const isWaiting = tasks.some(({ id, obstacle }) => obstacle === 'held' && !isSettled(getProgress(state.tasks, id)));
   return isSaid && isWaiting && taskToWork(situation) === null;
 }
 

@@ -98,7 +98,7 @@ export function dropSession<State extends WithTurns>(
  * Returns every session of the lane with its agent. `first` is the owner of the current session if no agent has taken a
  * turn yet.
  */
-export function sessionsOf(
+export function listSessions(
   { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
   first: AgentName,
 ): readonly { readonly agent: AgentName; readonly session: Session }[] {

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../countdown.ts';
 import type { ObjectId, Verification } from '../evidence.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { renderPlainProof, type Proof, describeProof } from '../proof/proof.ts';
 import { capText } from '../text/phrase.ts';
@@ -15,7 +15,7 @@ import { withTransition } from './session.ts';
 export type VerificationSubject = Pick<VerificationRecord, 'commit' | 'commands'>;
 
 /** Returns the record of a verification in a clean clone, or null if the verification has no result. */
-export function verificationRecordOf(
+export function buildVerificationRecord(
   subject: VerificationSubject,
   verification: Verification,
 ): VerificationRecord | null {
@@ -38,7 +38,7 @@ export function buildVerificationSubject(
 }
 
 /** Returns true if a verification ran these commands at this commit. */
-export function isVerificationOf(
+export function matchesVerification(
   record: VerificationRecord | null,
   { commit, commands }: VerificationSubject,
 ): boolean {
@@ -105,7 +105,7 @@ export function listVerifiedTasks(state: LaneState, isComplete: boolean): readon
   const finished = finishedIn(state).filter((id) => !isAnsweredUnchanged(state, id));
   return finished.length > 0 || !isComplete
     ? finished
-    : Object.keys(change.tasks).filter((id) => progressOf(tasks, id).state === 'done');
+    : Object.keys(change.tasks).filter((id) => getProgress(tasks, id).state === 'done');
 }
 
 function finishedIn({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
@@ -135,7 +135,7 @@ export function listTasksHeldByOthers(state: LaneState, tasks: readonly QueuedTa
   if (state.change.failingSince === null) return [];
   const awaiting = listUnverifiedTasks(state);
   const isHalfDone = tasks.some(({ id }) => {
-    const progress = progressOf(state.tasks, id);
+    const progress = getProgress(state.tasks, id);
     return progress.attempts > 0 && !isFinished(progress) && !awaiting.includes(id);
   });
   return isHalfDone ? awaiting : [];
@@ -219,7 +219,7 @@ function makeDone(
   { ids, reason, now }: { readonly ids: readonly TaskId[]; readonly reason: 'verified' | 'done'; readonly now: number },
 ): LaneState {
   return ids.reduce((next, id) => {
-    const before = progressOf(next.tasks, id);
+    const before = getProgress(next.tasks, id);
     const doneCommit = before.unproven === true ? (next.headVerification?.commit ?? null) : before.doneCommit;
     const done: TaskProgress = {
       ...before,
@@ -247,7 +247,7 @@ export function reopenTasks(
 ): LaneState {
   const isWanted = reason === 'not_verified';
   const reopened = ids.reduce<LaneState>((next, id) => {
-    const before = progressOf(next.tasks, id);
+    const before = getProgress(next.tasks, id);
     const open: TaskProgress = {
       ...before,
       state: 'in-progress',
@@ -270,8 +270,8 @@ export function reopenTasks(
 export function reopenDoneSince(state: LaneState, before: LaneState, now: number): LaneState {
   const ids = Object.keys(state.tasks).filter(
     (id) =>
-      isFinished(progressOf(state.tasks, id)) &&
-      !isFinished(progressOf(before.tasks, id)) &&
+      isFinished(getProgress(state.tasks, id)) &&
+      !isFinished(getProgress(before.tasks, id)) &&
       !isAnsweredUnchanged(state, id),
   );
   return ids.length === 0 ? state : reopenTasks(state, ids, { reason: 'not_verified', now });
@@ -283,7 +283,7 @@ export function reopenDoneSince(state: LaneState, before: LaneState, now: number
  */
 export function isBaseKnown(state: LaneState, subject: VerificationSubject): boolean {
   const { baseVerification, redBase } = state;
-  if (!isVerificationOf(baseVerification, subject) || unknownCommandOf(state, subject) !== null) return false;
+  if (!matchesVerification(baseVerification, subject) || findUnknownCommand(state, subject) !== null) return false;
   return baseVerification?.kind === 'passed' || (redBase !== null && redBase.stage !== 'reverify');
 }
 
@@ -291,11 +291,11 @@ export function isBaseKnown(state: LaneState, subject: VerificationSubject): boo
  * Returns the index of the command from which the red base must be verified again, or null if all commands must run.
  * The commands before it ran on the same base, and iterations have fixed them since.
  */
-export function unknownCommandOf(
+export function findUnknownCommand(
   { baseVerification, redBase }: LaneState,
   subject: VerificationSubject,
 ): number | null {
-  return isVerificationOf(baseVerification, subject) ? unknownFrom(redBase) : null;
+  return matchesVerification(baseVerification, subject) ? unknownFrom(redBase) : null;
 }
 
 /** Returns the state after an iteration failed to fix the red base: no more calls are made. */

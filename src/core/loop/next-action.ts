@@ -4,7 +4,7 @@ import {
   listUnverifiedTasks,
   type VerificationSubject,
   listVerifiedTasks,
-  isVerificationOf,
+  matchesVerification,
 } from '../lane/verification.ts';
 import {
   findReachedRunLimit,
@@ -18,7 +18,7 @@ import type { Outcome, RunBound } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
 import { isProofCutOff } from '../proof/proof.ts';
-import { type Order, stopRequesterOf } from '../sharing/orders.ts';
+import { type Order, findStopRequester } from '../sharing/orders.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
 
@@ -148,7 +148,7 @@ export function decideLoopAction(situation: LoopSituation): LoopAction {
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
   if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
   if (known.ending !== null) return endAfterVerification(situation, known.ending, null);
-  const ordered = known.orders === null ? null : stopRequesterOf(situation.state, known.orders);
+  const ordered = known.orders === null ? null : findStopRequester(situation.state, known.orders);
   const run = { ...situation.run, cancelled, stoppedBy: situation.run.stoppedBy ?? ordered ?? endingBy };
   const step = decideNextStep({ ...situation, run });
   return step.kind === 'iterate'
@@ -214,7 +214,7 @@ function dueHeadVerification(
     state.lastRun?.outcome !== 'complete' &&
     Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isProofCutOff(proof));
   const isKnown =
-    state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head) && !lacksProof;
+    state.headVerification?.kind === 'passed' && matchesVerification(state.headVerification, head) && !lacksProof;
   const isDue =
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||

@@ -3,7 +3,7 @@ import { toOneLine } from '../text/phrase.ts';
 import { taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { formatPromptTaskId, isPromptTask, type TaskId } from '../tasks/ids.ts';
 import { type Task, isFinished } from '../tasks/task.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
@@ -142,7 +142,7 @@ export function settleOpenEnded(
   now: number,
 ): LaneState {
   if (taskId === null || !isPromptTask(taskId) || !endsOpenEnded(outcome)) return state;
-  const before = progressOf(state.tasks, taskId);
+  const before = getProgress(state.tasks, taskId);
   const finished = { ...before, state: 'finished' as const, reason: null, setAside: null, doneCommit: commit };
   return withTransition(
     { ...state, tasks: { ...state.tasks, [taskId]: finished }, currentTask: null },
@@ -155,6 +155,6 @@ export function settleOpenEnded(
  * and the run's own changes to them must not start the task again.
  */
 export function markDoneUnder(state: LaneState, taskId: TaskId, other: TaskId): LaneState {
-  const done = progressOf(state.tasks, taskId);
+  const done = getProgress(state.tasks, taskId);
   return !isFinished(done) || other === taskId ? state : { ...state, tasks: { ...state.tasks, [other]: done } };
 }

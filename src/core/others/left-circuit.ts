@@ -97,7 +97,7 @@ function circuitReasonOf(why: string): CircuitReason {
  * Returns the last cause that opened the lane's circuit according to its transitions, or `streak` if they do not
  * contain it.
  */
-export function circuitOpenerOf(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
+export function findCircuitOpener(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
   const ofCircuit = transitions.filter(({ subject }) => subject === 'circuit');
   const opening = ofCircuit.findLastIndex(({ to }) => to === 'open');
   if (ofCircuit[opening]?.reason === LEFT_OPEN) return 'another-ralph';

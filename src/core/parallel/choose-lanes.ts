@@ -1,5 +1,5 @@
 import { isIssueTask, type LaneId, QUEUE, type TaskId } from '../tasks/ids.ts';
-import { isEligible, chooseNextTask, progressOf, listTasksWithinReach } from '../tasks/queue.ts';
+import { isEligible, chooseNextTask, getProgress, listTasksWithinReach } from '../tasks/queue.ts';
 import { isTaskBegun, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { type PredictedFiles, findSharedFile } from './predict-files.ts';
 
@@ -67,7 +67,7 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
   const open = listTasksWithinReach(tasks, progress, queue.maxIterations).flatMap((id) => listed.get(id) ?? []);
   const first = chooseNextTask(tasks, progress, queue.currentTask);
   const stays = ({ id }: QueuedTask): boolean =>
-    id === first?.id || !isIssueTask(id) || isTaskBegun(progressOf(progress, id));
+    id === first?.id || !isIssueTask(id) || isTaskBegun(getProgress(progress, id));
   const mayLeave = (task: QueuedTask): boolean =>
     isEligible(task, progress) && task.dependsOn.every((id) => !listed.has(id)) && queue.mayLeave(task.id);
 

@@ -1,4 +1,4 @@
-import { fileNameOf } from '../text/glob.ts';
+import { getFileName } from '../text/glob.ts';
 
 /**
  * The files of a repository, the files that each of its newest commits changed, and the definitions of symbols. Paths
@@ -53,8 +53,8 @@ export function indexHistory({ files, commits, definitions }: FileHistory): File
     definitions,
     paths: known,
     sorted: files.toSorted((one, other) => (one < other ? -1 : 1)),
-    byName: Map.groupBy(files, fileNameOf),
-    byStem: Map.groupBy(files, (path) => normalizedStem(fileNameOf(path))),
+    byName: Map.groupBy(files, getFileName),
+    byStem: Map.groupBy(files, (path) => normalizedStem(getFileName(path))),
     commitsOf: Map.groupBy(changed, ({ path }) => path),
   };
 }
@@ -109,7 +109,7 @@ function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string):
       if (inFolder.length > 0) return inFolder;
     }
     return unlessAmbiguous(
-      (byName.get(fileNameOf(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
+      (byName.get(getFileName(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
       MAX_NAMESAKES,
     );
   }

@@ -129,7 +129,7 @@ export function judgeConsent<Account extends { readonly login: string }>(questio
   const isNamedPerson = (what: string): boolean => /^author:.*(?<!\[bot\])$/.test(what) && demands.includes(what);
   const author = history.given.find(({ what }) => isNamedPerson(what));
   const by = (asked ?? author)?.by?.login;
-  if (by === undefined) return { kind: 'never', by: labellerOf(history, taskLabel)?.login ?? null };
+  if (by === undefined) return { kind: 'never', by: findLabeller(history, taskLabel)?.login ?? null };
   const isSeenFirst = approved === null || approved.text === text;
   const consentAt = asked?.at ?? (isSeenFirst ? Infinity : approved.at - CLOCK_SLACK_MS);
 
@@ -157,7 +157,7 @@ export function judgeConsent<Account extends { readonly login: string }>(questio
 }
 
 /** Returns the account that added the current task label; null if GitHub does not name it. */
-export function labellerOf<Account>(history: ConsentHistory<Account>, taskLabel: string): Account | null {
+export function findLabeller<Account>(history: ConsentHistory<Account>, taskLabel: string): Account | null {
   return currentLabeling(history, taskLabel)?.by ?? null;
 }
 

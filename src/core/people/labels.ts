@@ -44,7 +44,7 @@ export function chooseTaskLabel(
 }
 
 /** Returns the label with which a person asks for a proposal of sub-tasks. Ralph removes it once it has acted on it. */
-export function planLabelOf(taskLabel: string): string {
+export function namePlanLabel(taskLabel: string): string {
   return `${taskLabel}:plan`;
 }
 

@@ -3,7 +3,7 @@ import { isOutOfRounds, withoutUnprovenAnswers } from '../feedback/unproven.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { isFinished, isStuck, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { DAY_MS } from '../countdown.ts';
 import {
@@ -133,7 +133,7 @@ function needsOf(end: LaneEnd): readonly Need[] {
   const { lane, after, tasks, outcome, pullRequest, unapproved } = end;
   const ended = endedRounds(end);
   const begun = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
-    const kind = obstacle === null && !ended.includes(id) ? needKindOf(progressOf(after.tasks, id)) : null;
+    const kind = obstacle === null && !ended.includes(id) ? classifyNeed(getProgress(after.tasks, id)) : null;
     return kind === null ? [] : [{ kind, about: id }];
   });
   const inVain = ended.map((about): Need => ({ kind: 'feedback_rounds', about }));
@@ -164,7 +164,7 @@ function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
 /** Returns the feedback tasks whose last round has ended. */
 function outOfRoundsTasks(standing: NotifiedLane, maxRounds: number): readonly TaskId[] {
   return Object.entries(withoutUnprovenAnswers(standing).items).flatMap(([id, item]) =>
-    isOutOfRounds(item, maxRounds) && (item.answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
+    isOutOfRounds(item, maxRounds) && (item.answer !== null || isStuck(getProgress(standing.tasks, id))) ? [id] : [],
   );
 }
 
@@ -172,7 +172,7 @@ function outOfRoundsTasks(standing: NotifiedLane, maxRounds: number): readonly T
 const OWN_NOTIFICATIONS: readonly string[] = ['nothing_to_do', 'feedback_rounds', 'withheld', 'push_refused'];
 
 /** Returns the kind of need for a task's progress; null if no person is needed. */
-export function needKindOf({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
+export function classifyNeed({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
   if (state === 'blocked')
     return reason !== null && OWN_NOTIFICATIONS.includes(reason) ? (reason as NotificationKind) : state;
   return state === 'failed' || state === 'stuck' ? state : null;
@@ -249,7 +249,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     }
     default: {
       if (!tasks.some(({ id }) => id === about)) return 'gone';
-      const [then, now] = [progressOf(before.tasks, about), progressOf(after.tasks, about)];
+      const [then, now] = [getProgress(before.tasks, about), getProgress(after.tasks, about)];
       if (isFinished(now)) return 'done';
       // A retry is a person's answer and settles the notification, even if the retry fails. A notification of this run
       // stays open, because post may finish a run that has already notified people.
@@ -287,5 +287,5 @@ function hasRecovered({ after: { signals }, outcome }: LaneEnd): boolean {
 /** Returns true if a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
 function isStillNeeded(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
-  return needKindOf(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
+  return classifyNeed(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
 }

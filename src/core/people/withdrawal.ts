@@ -2,7 +2,7 @@ import { reopenTasks } from '../lane/verification.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { isPlanComplete, progressOf } from '../tasks/queue.ts';
+import { isPlanComplete, getProgress } from '../tasks/queue.ts';
 import { isFinished, nameOfTask, type QueuedTask, type Task } from '../tasks/task.ts';
 import { cutText } from '../text/phrase.ts';
 import { hasLabel } from './labels.ts';
@@ -21,7 +21,7 @@ export interface Withdrawal {
  * Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if it no
  * longer exists in the repository; `taskLabel` is null if a query made the issue a task.
  */
-export function withdrawalOf(
+export function findWithdrawal(
   issue: { readonly state: 'open' | 'closed'; readonly labels: readonly string[] } | null,
   taskLabel: string | null,
 ): WithdrawalKind | null {
@@ -79,7 +79,7 @@ export function unclaimTasks(
   { before, ids, now }: { readonly before: LaneState; readonly ids: readonly TaskId[]; readonly now: number },
 ): LaneState {
   const claimed = ids.filter(
-    (id) => isFinished(progressOf(state.tasks, id)) && progressOf(before.tasks, id).state !== 'done',
+    (id) => isFinished(getProgress(state.tasks, id)) && getProgress(before.tasks, id).state !== 'done',
   );
   return reopenTasks(state, claimed, { reason: 'withdrawn', now });
 }

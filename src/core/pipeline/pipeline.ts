@@ -113,7 +113,7 @@ export function aimOfStep({ prompt, marker, review }: Pick<AgentStep, 'prompt' |
  * Returns the agent steps that the base branch does not mark as done, with the facts that decide whether an iteration
  * would be useful.
  */
-export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
+export function listAgentSteps({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
   return steps.flatMap((step) =>
     step.kind !== 'agent' || step.marker?.isOnBase === true
       ? []
@@ -130,7 +130,7 @@ export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentS
 }
 
 /** Returns the required steps that call no agent and have a circuit of their own. */
-export function otherStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['otherSteps'] {
+export function listOtherSteps({ steps }: Pick<Pipeline, 'steps'>): Policy['otherSteps'] {
   return steps.flatMap(({ kind, name, breaker, continueOnError }) =>
     kind === 'agent' || breaker === null || continueOnError ? [] : [{ name, resetAfterMs: breaker.resetAfterMs }],
   );

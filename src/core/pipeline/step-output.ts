@@ -2,7 +2,7 @@ import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import { NO_SIGNAL } from '../analysis/analyze.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { accessErrorOf } from '../lane/verdict/verdict.ts';
+import { findAccessError } from '../lane/verdict/verdict.ts';
 import type { AgentStep, Pipeline, Step } from './pipeline.ts';
 import {
   findStepCircuit,
@@ -98,7 +98,7 @@ export function explainRunEnd({
   if (end.kind === 'withdrawn') return 'people took its task back';
   if (isUsageOnly === true) return null;
   if (analysis.usageLimit !== null) return AT_LIMIT;
-  return accessErrorOf(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
+  return findAccessError(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
 }
 
 /**
@@ -211,7 +211,7 @@ function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: b
  * Returns the delay before the next attempt at a step, in ms; null if none. `leftMs` is the time left in the
  * run.
  */
-export function retryDelayOf(
+export function computeRetryDelay(
   { maxRetries, retryDelayMs }: Pick<Step, 'maxRetries' | 'retryDelayMs'>,
   { result, isWorthAnother }: Attempt,
   { attempts, leftMs }: { readonly attempts: number; readonly leftMs: number },

@@ -34,7 +34,7 @@ import {
   buildRefusedSection,
   buildWithheldSection,
   listSection,
-  withheldLinesOf,
+  describeWithheldFiles,
   renderBullets,
   type PromptSection,
   renderSection,
@@ -264,7 +264,7 @@ function contextOf(parts: PromptParts): string {
       text: parts.pipeline?.notes.trim() ?? '',
       max: MAX_STEP_NOTES,
     },
-    buildWithheldSection(withheldLinesOf(parts)),
+    buildWithheldSection(describeWithheldFiles(parts)),
     listSection(
       'Work of yours that is not in the work tree, as data:',
       'BESIDE',
@@ -311,7 +311,7 @@ function isDiagnosis({ circuit, attempts }: PromptParts): boolean {
 function hasMuchData(parts: PromptParts): boolean {
   const { refused, takeover, pipeline } = parts;
   const isLong = refused !== null || isDiagnosis(parts) || takeover !== null || (pipeline?.findings ?? '') !== '';
-  return isLong || withheldLinesOf(parts).length > 1;
+  return isLong || describeWithheldFiles(parts).length > 1;
 }
 
 function promptFacts({

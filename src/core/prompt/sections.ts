@@ -61,7 +61,7 @@ export function buildWithheldSection(lines: readonly string[]): PromptSection {
 }
 
 /** Returns the lines about withheld files if a hint is about them. */
-export function withheldLinesOf({
+export function describeWithheldFiles({
   hints,
   lastIteration,
 }: {

@@ -153,7 +153,7 @@ export function computeProofTimeout({
  * Returns a run of `verify` for a proof; undecided if it was cut off, could not run, or printed too much to be parsed
  * (a null `report`).
  */
-export function proofRunOf(
+export function judgeProofRun(
   verification: Exclude<Verification, { kind: 'not-run' }>,
   report: TestReport | null,
 ): ProofRun {

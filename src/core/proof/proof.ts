@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { countSchema, type Immutable } from '../policy.ts';
-import { namesOutOf } from '../text/phrase.ts';
+import { joinCountedNames } from '../text/phrase.ts';
 
 /** Maximum number of tests that a proof names. */
 export const MAX_NAMES = 3;
@@ -131,7 +131,7 @@ function good(text: string): ProofSentence {
 }
 
 function withRest(names: readonly string[], count: number): readonly string[] {
-  return names.length >= count || names.length === 0 ? names : [namesOutOf(names, count)];
+  return names.length >= count || names.length === 0 ? names : [joinCountedNames(names, count)];
 }
 
 const WHY: Readonly<Record<UndecidedProof, string>> = {

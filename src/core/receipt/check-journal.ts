@@ -3,7 +3,7 @@ import { countEntryCalls, countUnpriced, type JournalEntry } from '../journal/jo
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';
 import { MAX_TASKS_OF_RUN } from '../snapshot/stored-run.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { computeShownState } from '../tasks/task.ts';
 import { toOneLine } from '../text/phrase.ts';
 import type { RunReceipt } from './receipt.ts';
@@ -162,7 +162,7 @@ function taskFindings(
     ),
     ...tasks.flatMap(({ id, title, state: said }) => [
       ...isWrong(
-        said === 'done' && !isComplete && computeShownState(progressOf(state.tasks, id)) !== 'done',
+        said === 'done' && !isComplete && computeShownState(getProgress(state.tasks, id)) !== 'done',
         `Its record says that ${id} is done, its journal does not.`,
       ),
       ...isWrong(
@@ -176,7 +176,7 @@ function taskFindings(
 /** Compares the recorded approvals, by person and text, with those that the run knew before its first call. */
 function textFindings({ runId, tasks }: RunReceipt, { start }: Journal): readonly ReceiptFinding[] {
   return tasks.flatMap(({ id, askedBy, askedAt, textHash }) => {
-    const known = progressOf(start.state.tasks, id).approval ?? null;
+    const known = getProgress(start.state.tasks, id).approval ?? null;
     const isSame = known !== null && known.text === textHash && known.by === askedBy && known.at === askedAt;
     if (textHash === null)
       return createFindings(runId, 'texts', 'unchecked')(known !== null, `Its record names no text for ${id}.`);

@@ -80,7 +80,7 @@ export interface BranchQuestion {
 }
 
 /** Returns what to look up in a clone to check receipts, oldest first; null if the runs published no commit. */
-export function branchQuestionOf(receipts: readonly RunReceipt[]): BranchQuestion | null {
+export function buildBranchQuestion(receipts: readonly RunReceipt[]): BranchQuestion | null {
   const published = receipts.filter(hasPublished);
   const [first, last] = [published[0], published.at(-1)];
   if (first === undefined || last === undefined) return null;

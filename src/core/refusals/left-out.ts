@@ -1,6 +1,6 @@
 import type { ObjectId } from '../evidence.ts';
 import type { Feedback } from '../feedback/memory.ts';
-import { progressOf, withChangedTasks } from '../tasks/queue.ts';
+import { getProgress, withChangedTasks } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import {
   isFinished,
@@ -30,7 +30,7 @@ export interface LeftOutWork {
 
 /** Returns true if a task waits for a person after the server has refused this part of it. */
 export function waitsAfterRefusal(state: LaneState, { files }: Pick<LeftOutWork, 'files'>, id: TaskId): boolean {
-  return files.length === 0 || (progressOf(state.tasks, id).refused?.times ?? 0) + 1 >= MAX_REFUSALS;
+  return files.length === 0 || (getProgress(state.tasks, id).refused?.times ?? 0) + 1 >= MAX_REFUSALS;
 }
 
 /**
@@ -41,7 +41,7 @@ export function recordLeftOut(state: LaneState, left: LeftOutWork, now: number):
   const settled = left.tasks.reduce((next, id) => refuse(next, id, left, now), state);
   const { lastIteration, currentTask } = settled;
   const isOfLast = lastIteration !== null && left.tasks.includes(lastIteration.taskId ?? '');
-  const goesOn = left.tasks.findLast((id) => progressOf(settled.tasks, id).state === 'in-progress') ?? null;
+  const goesOn = left.tasks.findLast((id) => getProgress(settled.tasks, id).state === 'in-progress') ?? null;
   return {
     ...settled,
     // A task in progress is continued before another task begins.
@@ -61,7 +61,7 @@ export function recordLeftOut(state: LaneState, left: LeftOutWork, now: number):
 }
 
 function refuse(state: LaneState, id: TaskId, left: LeftOutWork, now: number): LaneState {
-  const before = progressOf(state.tasks, id);
+  const before = getProgress(state.tasks, id);
   const waits = waitsAfterRefusal(state, left, id);
   const task: TaskProgress = {
     ...before,
@@ -109,7 +109,7 @@ export function withRenamedCommits(state: LaneState, places: Readonly<Record<Obj
 /** Returns the state after the server has accepted all commits: refusals of finished tasks are cleared. */
 export function acceptWork(state: LaneState): LaneState {
   const isOver = (progress: TaskProgress): boolean => isFinished(progress) && progress.refused !== undefined;
-  const over = Object.keys(state.tasks).filter((id) => isOver(progressOf(state.tasks, id)));
+  const over = Object.keys(state.tasks).filter((id) => isOver(getProgress(state.tasks, id)));
   if (over.length === 0) return state;
   return { ...state, tasks: withChangedTasks(state.tasks, over, (progress) => ({ ...progress, refused: undefined })) };
 }

@@ -1,4 +1,4 @@
-import { capText, namesOutOf } from '../text/phrase.ts';
+import { capText, joinCountedNames } from '../text/phrase.ts';
 
 /** Matches folders and files that agents and editors write for themselves. */
 const AGENT_PATH =
@@ -127,7 +127,7 @@ export function groupLeftOut(
 
 /** Renders `a, b and 3 more: each is a protected path`. */
 export function formatLeftOutGroup({ why, names, count }: LeftOutGroup): string {
-  return `${namesOutOf(names, count)}: ${formatLeftOutReason(why, count)}`;
+  return `${joinCountedNames(names, count)}: ${formatLeftOutReason(why, count)}`;
 }
 
 /** Renders a group as lines of at most about `maxChars` characters, each with the reason. */
@@ -142,7 +142,7 @@ function formatLeftOutLines(group: LeftOutGroup, maxChars: number): readonly str
   }
   return lines.map((own, at) => {
     const more = at === lines.length - 1 ? count - names.length : 0;
-    return `${namesOutOf(own, own.length + more)}: ${formatLeftOutReason(why, own.length + more)}`;
+    return `${joinCountedNames(own, own.length + more)}: ${formatLeftOutReason(why, own.length + more)}`;
   });
 }
 

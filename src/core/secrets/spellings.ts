@@ -33,7 +33,7 @@ const WINDOW = 8;
 /**
  * Returns the values that reveal a secret: the secret itself and, if it has many lines (a private key), each long line.
  */
-export function revealingPartsOf(value: string): readonly string[] {
+export function listRevealingParts(value: string): readonly string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const parts = [value.trim(), ...lines.filter((line) => line.length >= 20)];
   return [...new Set(parts)].filter((part) => part.length >= MIN_SEARCHED_CHARS);
@@ -56,7 +56,7 @@ interface Spelling {
 export function createSpellingSearch(values: readonly string[]): (bytes: Uint8Array) => boolean {
   const byHash = new Map<number, Spelling[]>();
   const mayStart = new Uint8Array(1 << 16);
-  for (const spelling of values.flatMap(revealingPartsOf).flatMap(spellingsOf)) {
+  for (const spelling of values.flatMap(listRevealingParts).flatMap(spellingsOf)) {
     const hash = hashOf(spelling.letters);
     mayStart[hash >>> 16] = 1;
     byHash.set(hash, [...(byHash.get(hash) ?? []), spelling]);

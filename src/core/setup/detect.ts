@@ -9,7 +9,7 @@ import { hasInitMark } from './ownership.ts';
 import type { RepositoryListing, OtherRalph, ProjectFolder, Project, Stack, WorkspacePackage } from './project.ts';
 import { detectStack } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
-import { fileNameOf } from '../text/glob.ts';
+import { getFileName } from '../text/glob.ts';
 
 /** Files that are read because their content is needed. */
 const READ_NAMES: readonly string[] = [
@@ -63,7 +63,7 @@ const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS
 export function selectFilesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
     (path) =>
-      isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && matchesFileName(fileNameOf(path), READ_NAMES)),
+      isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && matchesFileName(getFileName(path), READ_NAMES)),
   );
   const rank = (path: string): number => (isOfCi(path) ? 0 : depthOf(path));
   return wanted.sort((a, b) => rank(a) - rank(b) || compare(a, b)).slice(0, MAX_READ);
@@ -111,7 +111,7 @@ export function detectProject(listing: RepositoryListing): Project {
       (path) => known.has(path) && (path !== ROOT_PLAN || isRootPlan([...known])),
     ),
     unreadable: [...listing.texts].flatMap(([path, text]) =>
-      isPackageManifest(path) && parseJsonManifest(fileNameOf(path), text) === null ? [path] : [],
+      isPackageManifest(path) && parseJsonManifest(getFileName(path), text) === null ? [path] : [],
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
@@ -132,7 +132,7 @@ function ralphWorkflowIn({ texts }: RepositoryListing): string {
 }
 
 function isPackageManifest(path: string): boolean {
-  return ['package.json', 'composer.json'].includes(fileNameOf(path));
+  return ['package.json', 'composer.json'].includes(getFileName(path));
 }
 
 /**
@@ -156,7 +156,7 @@ function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): r
 /** Returns the folders with a file of these names: only the root if it has one, otherwise the shallowest. */
 function shallowestFolders(paths: readonly string[], names: readonly string[]): readonly string[] {
   const folders = new Set(
-    paths.filter((path) => isOurs(path) && matchesFileName(fileNameOf(path), names)).map(folderOf),
+    paths.filter((path) => isOurs(path) && matchesFileName(getFileName(path), names)).map(folderOf),
   );
   if (folders.has('')) return [''];
   return [...folders]
@@ -178,7 +178,7 @@ function placeAt(folder: string, { texts, executable }: RepositoryListing, known
     has: (name) => known.has(at(name)),
     isExecutable: (name) => executable.includes(at(name)),
     ending: (end) => {
-      for (const path of known) if (path.endsWith(end) && folderOf(path) === folder) return fileNameOf(path);
+      for (const path of known) if (path.endsWith(end) && folderOf(path) === folder) return getFileName(path);
       return null;
     },
     text: (name) => texts.get(at(name)) ?? '',

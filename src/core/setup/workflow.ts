@@ -1,8 +1,8 @@
-import { type AgentName, AGENTS, DEFAULT_AGENT, keyInputOf, keyVariablesOf } from '../agent-names.ts';
+import { type AgentName, AGENTS, DEFAULT_AGENT, nameKeyInput, listKeyVariables } from '../agent-names.ts';
 import { LOGINS } from '../agents/login-term.ts';
 import { listFirstNames, quoteYamlText } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
-import { servicesOf } from './ci/services.ts';
+import { convertServices } from './ci/services.ts';
 import type { Project, Stack } from './project.ts';
 
 /** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
@@ -28,9 +28,9 @@ type AgentChoices = Pick<WorkflowChoices, 'agent' | 'key'>;
 /** Returns the input and the secret of the key that a workflow needs; null if it needs none. */
 export function keyOfChoices(choices: AgentChoices): { readonly input: string; readonly secret: string } | null {
   const { agent, key } = choices;
-  const [usual, other = usual] = keyVariablesOf(agent);
+  const [usual, other = usual] = listKeyVariables(agent);
   const secret = hasKeyKinds(agent) && key === 'subscription' ? other : usual;
-  return secret === undefined || loginOfChoices(choices) !== null ? null : { input: keyInputOf(secret), secret };
+  return secret === undefined || loginOfChoices(choices) !== null ? null : { input: nameKeyInput(secret), secret };
 }
 
 /** Maximum length of a command. */
@@ -98,7 +98,7 @@ export function renderWorkflow(
 ): string {
   const tools = toolsOf(project, allowedTools);
   const variables = project.learned?.variables ?? [];
-  const services = servicesOf(project.learned?.services ?? {});
+  const services = convertServices(project.learned?.services ?? {});
   const isStarted = services !== null && (choices.shape === 'single' || services.steps !== null);
   const inputs = [
     ...(loginOfChoices(choices)?.inputs ?? []).map((input) => `${input}: ''`),
@@ -121,7 +121,7 @@ export function renderWorkflow(
  * Returns the minute of the hour at which a repository's schedule starts, from 1 to 59. Repositories thus start at
  * different times, and none at the full hour, when GitHub delays schedules most.
  */
-export function scheduleMinuteOf(repository: string): number {
+export function computeScheduleMinute(repository: string): number {
   let hash = 0;
   for (const letter of repository.toLowerCase()) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xff_ff_fd;
   return 1 + (hash % 59);
@@ -130,7 +130,7 @@ export function scheduleMinuteOf(repository: string): number {
 function withMinute(template: string, repository: string | null): string {
   return repository === null
     ? template
-    : template.replace(/(?<=cron: ')\d+(?= )/, String(scheduleMinuteOf(repository)));
+    : template.replace(/(?<=cron: ')\d+(?= )/, String(computeScheduleMinute(repository)));
 }
 
 /** Puts the names of the workflows whose failures start a run into the template; unchanged without names. */
@@ -170,7 +170,7 @@ export function renderSetupAction(project: Project): string | null {
       ? []
       : [`- run: git submodule update --init${project.submodules === 'recursive' ? ' --recursive' : ''}`];
   // Services start first, so that they are ready when the rest is installed.
-  const services = servicesOf(project.learned?.services ?? {})?.steps ?? [];
+  const services = convertServices(project.learned?.services ?? {})?.steps ?? [];
   const steps = [...services, ...submodules, ...setupSteps(project)];
   if (steps.length === 0) return null;
   const lines = steps.flatMap((line) => [line, ...(line.startsWith('- run: ') ? ['  shell: bash'] : [])]);

@@ -5,7 +5,7 @@ import { resetCircuit, retryTask } from '../lane/settle/settle-circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 import { anyInstant, type Immutable, instantSchema } from '../policy.ts';
-import { progressOf, withChangedTasks } from '../tasks/queue.ts';
+import { getProgress, withChangedTasks } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
 
@@ -71,7 +71,7 @@ export function listOpenOrders(state: LaneState, orders: readonly Order[]): read
  * Returns the person who wants the run on this state to end after its iteration; null if nobody does. A later `resume`
  * cancels the request.
  */
-export function stopRequesterOf(state: LaneState, orders: readonly Order[]): string | null {
+export function findStopRequester(state: LaneState, orders: readonly Order[]): string | null {
   const newest = listOpenOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
   return newest?.kind === 'stop' ? newest.by : null;
 }
@@ -106,7 +106,7 @@ export function selectEffectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'
  */
 export function listTasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];
-  return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
+  return asked.filter((id) => isStuck(getProgress(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
 }
 
 /**
@@ -120,7 +120,7 @@ function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: Tas
 }
 
 function retryOne(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { readonly reason: string }): LaneState {
-  return isStuck(progressOf(state.tasks, id))
+  return isStuck(getProgress(state.tasks, id))
     ? retryTask(state, id, order.reason, order.at)
     : { ...state, feedback: resetRounds(state.feedback, id) };
 }
@@ -132,7 +132,7 @@ function retryOne(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { rea
 function makeNext(state: LaneState, asked: TaskId | null): LaneState {
   const { circuit } = state;
   const task = asked ?? (circuit.kind === 'open' ? circuit.taskId : null);
-  if (task === null || isFinished(progressOf(state.tasks, task))) return state;
+  if (task === null || isFinished(getProgress(state.tasks, task))) return state;
   return { ...state, circuit: circuit.kind === 'open' ? { ...circuit, taskId: null } : circuit, currentTask: task };
 }
 

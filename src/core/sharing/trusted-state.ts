@@ -7,7 +7,7 @@ import { chargeCall, chargeUsage, keepOpenWindows, combineWindows, type Windows 
 import { limitWaitingStep, limitStepMemory } from '../pipeline/step-record.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { computeCeilingLeftUsd } from '../tasks/stepping-aside.ts';
 import { isTaskBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task.ts';
 
@@ -33,14 +33,14 @@ export function mergeTrustedState(
   recorded: LaneState,
   { now, policy }: { readonly now: number; readonly policy: Allowed },
 ): LaneState {
-  const begun = Object.keys(recorded.tasks).filter((id) => isTaskBegun(progressOf(recorded.tasks, id)));
+  const begun = Object.keys(recorded.tasks).filter((id) => isTaskBegun(getProgress(recorded.tasks, id)));
   const ids = new Set([...Object.keys(stored.tasks), ...begun]);
   return {
     ...stored,
     ...boundedUsage(stored, recorded, { now, policy, overshootUsd: RECORD_OVERSHOOT_USD }),
     circuit: stricter(stored.circuit, recorded.circuit),
     tasks: Object.fromEntries(
-      [...ids].map((id) => [id, trustedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
+      [...ids].map((id) => [id, trustedTask(getProgress(stored.tasks, id), getProgress(recorded.tasks, id), policy)]),
     ),
     agent: recorded.agent,
     session: recorded.session,
@@ -70,7 +70,7 @@ function boundedUsage(
 /** Returns the tasks that only the record calls done. */
 export function listUnstoredTasks(stored: LaneState, recorded: LaneState): readonly TaskId[] {
   return Object.keys(recorded.tasks).filter(
-    (id) => isFinished(progressOf(recorded.tasks, id)) && progressOf(stored.tasks, id).state !== 'done',
+    (id) => isFinished(getProgress(recorded.tasks, id)) && getProgress(stored.tasks, id).state !== 'done',
   );
 }
 
@@ -211,8 +211,8 @@ export function mergeReceivedState(
       ids
         .filter((id) => Object.hasOwn(before.tasks, id) || Object.hasOwn(received.tasks, id))
         .map((id) => {
-          const known = progressOf(before.tasks, id);
-          const { answer, retried, ...now } = progressOf(received.tasks, id);
+          const known = getProgress(before.tasks, id);
+          const { answer, retried, ...now } = getProgress(received.tasks, id);
           if (!isOf(id)) return [id, known];
           // Work on a task settles another lane's answer and a person's request, but the job cannot add new ones, so
           // both must be known.

@@ -3,11 +3,11 @@ import { HOUR_MS } from '../countdown.ts';
 import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
 import { withUnanswered } from '../lane/state/serialize-state.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { needKindOf } from '../people/needs.ts';
+import { classifyNeed } from '../people/needs.ts';
 import { subjectOfLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { progressOf, untouchedProgress } from '../tasks/queue.ts';
+import { getProgress, untouchedProgress } from '../tasks/queue.ts';
 import { isFinished, isStuck, type TaskProgress, taskStates } from '../tasks/task.ts';
 
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
@@ -82,7 +82,7 @@ export function reopenWaiting(
  * Returns the answer for a waiting issue from the state of its lane; null if the lane itself continues with the issue.
  */
 export function findAnswer({ lane, task, at, isAsked }: WaitingIssue, state: LaneState): LaneAnswer | null {
-  const { approval } = progressOf(state.tasks, task);
+  const { approval } = getProgress(state.tasks, task);
   const progress = isAsked ? { ...untouchedProgress, approval } : waitingProgress(state, task);
   return progress === null ? null : { lane, task, at, progress, notice: noticeOf(state, task) };
 }
@@ -118,17 +118,17 @@ function withoutCommentsOf(state: LaneState, waiting: readonly LaneAnswer[], els
 }
 
 function holdsAlready({ tasks }: LaneState, { lane, task, at }: LaneAnswer): boolean {
-  const { state, answer } = progressOf(tasks, task);
+  const { state, answer } = getProgress(tasks, task);
   return state === 'done' || (answer?.lane === lane && answer.at === at);
 }
 
 function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }: LaneAnswer): LaneState {
-  const known = progressOf(state.tasks, task);
+  const known = getProgress(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
   // The progress of a task that was requested again has no kind of need, so its comment is treated as one about a stuck
   // task.
-  const kind = needKindOf(progress) ?? 'stuck';
+  const kind = classifyNeed(progress) ?? 'stuck';
   // Comments about this task alone were settled by the lane that has worked on it since, so only comments about others
   // as well stay.
   const asksMore = (one: Notification): boolean =>
@@ -164,7 +164,7 @@ export function listUnansweredComments(
   const isHeld = ({ about, comment }: Notification): boolean =>
     notified.some((one) => one.about === about && one.comment === comment);
   // A comment that is newer than the answer belongs to another run, so it still waits.
-  return stored.filter((one) => isHeld(one) || one.at >= (progressOf(tasks, one.about).answer?.at ?? 0));
+  return stored.filter((one) => isHeld(one) || one.at >= (getProgress(tasks, one.about).answer?.at ?? 0));
 }
 
 /**
@@ -189,14 +189,14 @@ export function updateWaitingIssues(
 
   function settled(all: readonly WaitingIssue[], id: TaskId): readonly WaitingIssue[] {
     // An answer means that another lane worked on it last and not this run, so nothing changes.
-    if (progressOf(after.tasks, id).answer !== undefined) return all;
+    if (getProgress(after.tasks, id).answer !== undefined) return all;
     const known = all.find(({ task }) => task === id);
     const others = all.filter(({ task }) => task !== id);
     const own = known?.lane === after.lane ? known : null;
     const [then, progress] = [waitingProgress(before, id), waitingProgress(after, id)];
     if (progress === null) {
-      const earlier = progressOf(before.tasks, id);
-      const workedOn = progressOf(after.tasks, id).attempts > earlier.attempts;
+      const earlier = getProgress(before.tasks, id);
+      const workedOn = getProgress(after.tasks, id).attempts > earlier.attempts;
       const isOver = own !== null || (workedOn && earlier.answer !== undefined);
       return isOver && known !== undefined ? others : all;
     }
@@ -212,7 +212,7 @@ export function updateWaitingIssues(
  * waits for its probe.
  */
 function waitingProgress(state: LaneState, id: TaskId): TaskProgress | null {
-  const known = progressOf(state.tasks, id);
+  const known = getProgress(state.tasks, id);
   if (known.answer !== undefined) return null;
   const progress = { ...known, startedTree: null, doneCommit: null, unproven: undefined };
   if (isStuck(progress)) return progress;
@@ -230,7 +230,7 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
  * about several issues, because work on one issue must not hide requests about others.
  */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer['notice'] {
-  const kind = needKindOf(progressOf(tasks, id));
+  const kind = classifyNeed(getProgress(tasks, id));
   const newest =
     notified.findLast((one) => one.kind === kind && one.about === id) ??
     (kind === null || lane === id ? notified.findLast((one) => isCircuitOf(lane, one)) : undefined);

@@ -4,7 +4,7 @@ import { blocksOtherHolder, type LeaseHolder } from '../sharing/lease.ts';
 import { reopenWaiting } from '../sharing/waiting-issues.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { isNowAllowed } from '../tasks/preparation.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { isSettled } from '../tasks/task.ts';
 import { parseLaneIn, listWaitingIssues, withLane, withWaiting, type Snapshot } from './snapshot.ts';
 
@@ -35,12 +35,12 @@ export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: Asker): boo
  * finished by a run that ended before it could verify the work or report it on the pull request.
  */
 function isUnfinished({ lane, tasks, feedback, lastRun }: LaneState, allowed: readonly string[]): boolean {
-  const own = progressOf(tasks, lane);
+  const own = getProgress(tasks, lane);
   const isCutOff = lastRun?.outcome === 'cancelled' || lastRun?.reason === 'unverified';
   if (own.state === 'done' && isCutOff) return true;
   const isOpen = own.state === 'stuck' || !isSettled(own) || isNowAllowed(own, allowed);
   const unanswered = Object.entries(withoutUnprovenAnswers({ feedback, tasks }).items).filter(
-    ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),
+    ([id, { answer }]) => answer === null && !isSettled(getProgress(tasks, id)),
   );
   return (own.attempts > 0 && isOpen) || unanswered.length > 0;
 }

@@ -6,7 +6,7 @@ import { listLaneAnswers, parseLaneIn, type Snapshot } from './snapshot.ts';
 import { listFirstNames, completeSentence } from '../text/phrase.ts';
 import { withoutWords } from '../feedback/memory.ts';
 import { hasAnySession } from '../lane/session.ts';
-import { progressOf, withChangedTasks } from '../tasks/queue.ts';
+import { getProgress, withChangedTasks } from '../tasks/queue.ts';
 import { isTaskBegun } from '../tasks/task.ts';
 
 /** A copy of a lane's state outside of the snapshot, such as in the cache. */
@@ -264,7 +264,7 @@ export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } = since;
   const parts = { circuit, providers: since.providers, windows, signals, ledger, sequence, savedAt };
   const tasks = withChangedTasks(since.tasks, Object.keys({ ...state.tasks, ...since.tasks }), (task, id) => {
-    const { approval, answer, retried } = progressOf(state.tasks, id);
+    const { approval, answer, retried } = getProgress(state.tasks, id);
     return { ...task, approval, answer, retried };
   });
   return { ...state, ...parts, tasks, park, currentTask, lastRun, lastIteration, feedback: since.feedback };

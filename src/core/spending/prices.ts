@@ -115,7 +115,7 @@ export function describeUnboundCost(
   reports: { readonly cost: boolean; readonly tokens: boolean },
 ): string {
   const later = reports.cost || reports.tokens;
-  return `No limit in dollars binds ${title} during a call, because nobody counts its requests. ${
+  return `${title} has no limit in dollars during a call, because nobody counts its requests. ${
     later
       ? `Between calls, the limits hold if ${reports.cost ? 'it reports what a call cost' : 'it reports tokens and `prices` has its model'}.`
       : 'It reports no cost, so what bounds this run is `max-iterations`, `max-minutes` and `max-calls-per-hour`.'

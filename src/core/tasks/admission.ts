@@ -11,7 +11,7 @@ import {
 } from '../people/consent.ts';
 import { hasLabel } from '../people/labels.ts';
 import { compareIssueNumbers, findLabelObstacle, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
-import { resetProgress, sortByPriority, progressOf, listTasksWithinReach } from './queue.ts';
+import { resetProgress, sortByPriority, getProgress, listTasksWithinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
 import { issueOfTask, isFinished, isSettled, type Task } from './task.ts';
 import {
@@ -186,7 +186,7 @@ function issuesToJudge(
   const must = new Set([
     ...listTasksWithinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
     ...unknown
-      .filter(({ id }) => candidates.isByName || (isFirst && isSettled(progressOf(state.tasks, id))))
+      .filter(({ id }) => candidates.isByName || (isFirst && isSettled(getProgress(state.tasks, id))))
       .map(({ id }) => id),
   ]);
   if (must.size === 0 && !isFirst) return [];
@@ -208,7 +208,7 @@ function reopenIfAskedAgain(
   id: TaskId,
   { consent, now }: { readonly consent: Consent | 'gone'; readonly now: number },
 ): LaneState {
-  const settled = progressOf(state.tasks, id);
+  const settled = getProgress(state.tasks, id);
   const before = settled.approval;
   if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(settled)) return state;
   if ((consent.kind === 'given' ? consent.at : consent.askedAt) <= before.at) return state;
@@ -272,7 +272,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
 }
 
 function isFinishedTask({ tasks }: LaneState, id: TaskId): boolean {
-  return isFinished(progressOf(tasks, id));
+  return isFinished(getProgress(tasks, id));
 }
 
 function sourceNameOf({ source }: Task): TaskSourceName | null {

@@ -1,6 +1,6 @@
 import type { Checklist } from '../evidence.ts';
 import type { FileTask } from './files/form/root-plan.ts';
-import { progressOf } from './queue.ts';
+import { getProgress } from './queue.ts';
 import { isFinished, withoutIssue, type QueuedTask, type Task, type TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';
 
@@ -29,7 +29,7 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
   const current = known.has(taskId) ? stateOf(taskId) : null;
   const ticked = open.filter((id) => stateOf(id) === 'done');
   const done = tasks
-    .filter(({ id }) => known.has(id) && stateOf(id) === 'done' && !isFinished(progressOf(progress, id)))
+    .filter(({ id }) => known.has(id) && stateOf(id) === 'done' && !isFinished(getProgress(progress, id)))
     .map(({ id }) => id);
   return {
     current,

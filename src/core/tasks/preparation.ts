@@ -6,7 +6,7 @@ import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { withoutSubTaskMarker } from '../proposal/proposal.ts';
 import { listFirstNames } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
-import { progressOf, resetProgress, listTasksWithinReach, withChangedTasks } from './queue.ts';
+import { getProgress, resetProgress, listTasksWithinReach, withChangedTasks } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import {
   isTaskBegun,
@@ -48,7 +48,7 @@ export function listWorkableIssues(
   { tasks, state, approved }: JudgedCandidates,
   maxIterations: number,
 ): readonly ApprovedIssue[] {
-  const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
+  const isOpen = (id: TaskId): boolean => !isSettled(getProgress(state.tasks, id));
   const reach = listTasksWithinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
   return [...ids].flatMap((id) => approved.get(id) ?? []);
@@ -64,14 +64,14 @@ export function reopenWaitingTasks(
   hashOf: (text: IssueText) => string,
 ): LaneState {
   const woken = [...approved].flatMap(([id, { text }]) => {
-    const progress = progressOf(state.tasks, id);
+    const progress = getProgress(state.tasks, id);
     const before = isStuck(progress) ? progress.approval : undefined;
     if (before === undefined || before.text === hashOf(text)) return [];
     // The attempts of a failed task are used up, so the edited text gets new ones.
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });
-  const ready = Object.keys(state.tasks).filter((id) => isNowAllowed(progressOf(state.tasks, id), allowed));
+  const ready = Object.keys(state.tasks).filter((id) => isNowAllowed(getProgress(state.tasks, id), allowed));
   if (woken.length + ready.length === 0) return state;
   const tasks = withChangedTasks(state.tasks, ready, resetProgress);
   return { ...state, tasks: { ...tasks, ...Object.fromEntries(woken) } };
@@ -161,7 +161,7 @@ function withApprovals(
     .filter(([id]) => workable.has(id) || (Object.hasOwn(state.tasks, id) && state.tasks[id]?.approval === undefined))
     .map(([id, { text, by, at }]) => {
       const approval: Approval = { text: hashOf(text), by, at };
-      return [id, { ...progressOf(state.tasks, id), approval }] as const;
+      return [id, { ...getProgress(state.tasks, id), approval }] as const;
     });
   return Object.fromEntries([...known, ...given]);
 }

@@ -58,7 +58,7 @@ export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask
 }
 
 /** Returns the lane's progress on a task; an unknown task is `todo`. */
-export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
+export function getProgress(progress: ProgressById, id: TaskId): TaskProgress {
   // Ids can be any text, so `constructor` must not be found in an empty record.
   return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouchedProgress;
 }
@@ -75,7 +75,7 @@ export function withChangedTasks(
   ids: readonly TaskId[],
   change: (progress: TaskProgress, id: TaskId) => TaskProgress,
 ): ProgressById {
-  return { ...known, ...Object.fromEntries(ids.map((id) => [id, change(progressOf(known, id), id)])) };
+  return { ...known, ...Object.fromEntries(ids.map((id) => [id, change(getProgress(known, id), id)])) };
 }
 
 /**
@@ -111,7 +111,7 @@ export function listTasksWithinReach(
     const next = chooseNextTask(tasks, imagined, null);
     if (next === null) break;
     optimistic.push(next.id);
-    imagined = { ...imagined, [next.id]: { ...progressOf(imagined, next.id), state: 'done' } };
+    imagined = { ...imagined, [next.id]: { ...getProgress(imagined, next.id), state: 'done' } };
   }
   const eligible = inOrder(
     tasks.filter((task) => isEligible(task, progress)),
@@ -134,7 +134,7 @@ function inOrder<T extends QueuedTask>(tasks: readonly T[], progress: ProgressBy
 }
 
 function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null): readonly number[] {
-  const { state, setAside } = progressOf(progress, task.id);
+  const { state, setAside } = getProgress(progress, task.id);
   return [
     setAside === null ? 0 : 1,
     isFeedback(task.id) ? 0 : 1,
@@ -153,7 +153,7 @@ export function formatTasksDone(done: number, all: number): string {
 /** Counts the lane's tasks, for the prompt and for completion. */
 export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById): TaskCounts {
   const wanted = tasks.filter(({ obstacle }) => obstacle !== 'withdrawn');
-  const states = wanted.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));
+  const states = wanted.map((task) => ({ optional: task.optional, state: getProgress(progress, task.id).state }));
   const open = states.filter((task) => !isFinished(task));
   return {
     all: wanted.length,
@@ -178,15 +178,15 @@ export function isPlanComplete(all: readonly QueuedTask[], progress: ProgressByI
   const required = listed.filter((task) => !task.optional);
   const openEnded = listed.filter(({ id }) => isPromptTask(id));
   const wanted = [...feedback, ...([required, openEnded].find((some) => some.length > 0) ?? listed)];
-  return wanted.length > 0 && wanted.every((task) => isFinished(progressOf(progress, task.id)));
+  return wanted.length > 0 && wanted.every((task) => isFinished(getProgress(progress, task.id)));
 }
 
 /** Returns true if a task may be worked on now, as far as the lane knows. */
 export function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   return (
     task.obstacle === null &&
-    !isSettled(progressOf(progress, task.id)) &&
-    task.dependsOn.every((id) => isFinished(progressOf(progress, id)))
+    !isSettled(getProgress(progress, task.id)) &&
+    task.dependsOn.every((id) => isFinished(getProgress(progress, id)))
   );
 }
 

@@ -17,7 +17,7 @@ import type { IterationFacts } from '../lane/verdict/claims.ts';
 import type { Policy } from '../policy.ts';
 import { parseLeftOutReason } from '../review/left-out.ts';
 import { reopenDueTasks, isPromptTask, setAside, type TaskId } from './ids.ts';
-import { isEligible, progressOf, withChangedTasks } from './queue.ts';
+import { isEligible, getProgress, withChangedTasks } from './queue.ts';
 import { MAX_NAMED_PATH_CHARS, MAX_NAMED_PATHS, type TaskProgress } from './task.ts';
 
 /** Number of iterations in a row with STATUS: BLOCKED after which a task counts as blocked. */
@@ -65,7 +65,7 @@ export function computeProgressAfter(
   { judgement, aside, policy, now }: Judged & { readonly aside: SetAsideReason },
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
-  const before = progressOf(state.tasks, facts.task.id);
+  const before = getProgress(state.tasks, facts.task.id);
   // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task, so the attempt is
   // given back.
   const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
@@ -107,7 +107,7 @@ export function computeCeilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>
 /** Returns the tasks with the cost of a call on one of them; only a task with a ceiling remembers it. */
 export function addToCeiling(tasks: LaneState['tasks'], id: TaskId | null, costUsd: number): LaneState['tasks'] {
   if (id === null) return tasks;
-  const { ceiling } = progressOf(tasks, id);
+  const { ceiling } = getProgress(tasks, id);
   if (ceiling === undefined) return tasks;
   const spentUsd = ceiling.spentUsd + Math.max(0, costUsd);
   return withChangedTasks(tasks, [id], (progress) => ({ ...progress, ceiling: { ...ceiling, spentUsd } }));
@@ -122,7 +122,7 @@ export function withCeilings(
   ceilings: ReadonlyMap<TaskId, NonNullable<TaskProgress['ceiling']>>,
 ): LaneState {
   const capped = [...ceilings].map(([id, ceiling]) => {
-    const known = progressOf(state.tasks, id);
+    const known = getProgress(state.tasks, id);
     return [id, { ...known, ceiling: { ...ceiling, spentUsd: known.ceiling?.spentUsd ?? ceiling.spentUsd } }] as const;
   });
   return capped.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(capped) } };
@@ -178,7 +178,7 @@ function circuitFacts(
     output: outputFact(),
     taskId: task.id,
     // A failure of the provider says nothing about the task, so it must not count as another turn.
-    returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
+    returned: getProgress(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
   };
 
   function outputFact(): CircuitFacts['output'] {

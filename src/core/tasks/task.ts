@@ -203,7 +203,7 @@ export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
 }
 
 /** Returns the file that marks a task as failed or blocked without an iteration of this lane; null if none. */
-export function markingFileOf(
+export function findMarkingFile(
   { source }: Pick<Task, 'source'>,
   progress: Pick<TaskProgress, 'state' | 'attempts'>,
 ): string | null {

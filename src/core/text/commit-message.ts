@@ -136,7 +136,10 @@ function cutBody(body: string): string {
 }
 
 /** Returns the trailer by which the author of a commit signs it off (Developer Certificate of Origin). */
-export function signOffOf(author: { readonly name: string; readonly email: string }): Readonly<Record<string, string>> {
+export function buildSignOff(author: {
+  readonly name: string;
+  readonly email: string;
+}): Readonly<Record<string, string>> {
   return { 'Signed-off-by': `${author.name} <${author.email}>` };
 }
 
@@ -177,7 +180,7 @@ function isOwnTrailer(line: string, { coAuthors, identity }: OwnWords): boolean 
   const [, name = '', value = ''] = /^([A-Za-z-]+): (.*)$/.exec(line) ?? [];
   if (name === 'Co-authored-by') return coAuthors.includes(value);
   return (
-    signOffOf(identity)[name] === value || (/^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value))
+    buildSignOff(identity)[name] === value || (/^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value))
   );
 }
 

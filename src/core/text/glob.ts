@@ -7,7 +7,7 @@ type Part =
   | { readonly kind: 'one' | 'within' | 'across' | 'folders' };
 
 /** Returns the last part of a path. */
-export function fileNameOf(path: string): string {
+export function getFileName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 

@@ -116,11 +116,11 @@ export function listFirstNames(names: readonly string[]): string {
 
 /** Joins the first `max` names for a sentence. */
 export function joinNames(names: readonly string[], max: number): string {
-  return namesOutOf(names.slice(0, max), names.length);
+  return joinCountedNames(names.slice(0, max), names.length);
 }
 
 /** Joins names for a sentence; `count` is the number of all names, including those that are not given. */
-export function namesOutOf(names: readonly string[], count: number): string {
+export function joinCountedNames(names: readonly string[], count: number): string {
   return `${names.join(', ')}${renderMore(count - names.length)}`;
 }
 

@@ -91,7 +91,7 @@ export function findPullToUpdate(train: Train): number | null {
  * Returns the pull requests further ahead that conflict with this one: once one of them is merged, this one conflicts
  * with the base branch.
  */
-export function pullsAheadOf({ pulls }: Train, { number, conflictsWith }: TrainPull): readonly number[] {
+export function listPullsAhead({ pulls }: Train, { number, conflictsWith }: TrainPull): readonly number[] {
   const ahead = pulls.slice(
     0,
     pulls.findIndex((one) => one.number === number),

@@ -4,7 +4,7 @@ import type { Journal } from '../journal/parse-journal.ts';
 import { type KindsOfDenial, replayChanged, type ReplayedRun } from '../journal/replay.ts';
 import type { Immutable, Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { getProgress } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
 
 const count = z.number().int().nonnegative();
@@ -59,7 +59,7 @@ export function selectReplayableRuns(journals: readonly Journal[], kindsOf: Kind
   for (const { journal, replayed } of played) {
     const tasks = journal.entries.flatMap(({ taskId, verdict }) => [taskId, ...verdict.alsoDone]);
     for (const id of tasks) {
-      const progress = progressOf(replayed.state.tasks, id);
+      const progress = getProgress(replayed.state.tasks, id);
       const kind = isFinished(progress) ? 'finished' : isGivenUp(progress) ? 'given-up' : 'open';
       ends.set(id, { kind, startedAt: journal.start.startedAt });
     }
@@ -203,7 +203,7 @@ function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: Repla
     if (known?.kind === 'finished' && known.startedAt === journal.start.startedAt) return finished.has(id);
     const hasProgress = notMade.some(({ taskId, verdict }) => taskId === id && verdict.progress);
     // No later run works on a task that was given up, so its later work is lost.
-    const isOver = isGivenUp(progressOf(replayed.state.tasks, id)) && known?.kind !== 'given-up';
+    const isOver = isGivenUp(getProgress(replayed.state.tasks, id)) && known?.kind !== 'given-up';
     return isOver && (hasProgress || known?.kind === 'finished');
   };
   const titles = new Map([...finished, ...notMade.map(({ taskId, taskTitle }) => [taskId, taskTitle] as const)]);

@@ -27,7 +27,7 @@ import {
 } from '../../handover/intake.ts';
 import type { GateDeps, KnownLane } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
-import { baseBranchOf, judgeLane } from '../lane/restore.ts';
+import { findBaseBranch, judgeLane } from '../lane/restore.ts';
 import { TASKS_PURPOSE } from '../tasks/sources.ts';
 import { isTaskIssue, explainNoTask } from '../tasks/queued-issues.ts';
 import { startIssueWork, startQueueWork, startQueueWorkOnLanes } from '../work.ts';
@@ -303,7 +303,7 @@ async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): P
   const looked = await tryStatus(deps, id);
   const findings = await deps.examine({
     branch: deps.config.branchPrefix + id,
-    baseBranch: await baseBranchOf(deps),
+    baseBranch: await findBaseBranch(deps),
     ...looked.known,
   });
   const problems = findings.filter(({ kind }) => kind === 'problem');

@@ -1,4 +1,4 @@
-import { leaseOf } from '../../config/config.ts';
+import { createLease } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import {
@@ -15,7 +15,7 @@ import { UserError } from '../../errors.ts';
 import { type CommandAnswer, endIntake, createRunNotes, type Receipt, type EndIntake } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
+import { findBaseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
 import { findPrompt, findTaskFiles } from '../tasks/file-tasks.ts';
 import { listTasks } from '../tasks/sources.ts';
 import { listQueuedIssues } from '../tasks/queued-issues.ts';
@@ -82,7 +82,7 @@ async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, 
   ]);
   const copy = { lane: state.lane, sequence, document: serializeState(obeyed) };
   const now = clock.now();
-  const change = finishInSnapshot({ ...copy, saver: leaseOf(run, now), now, run: null, stored: null });
+  const change = finishInSnapshot({ ...copy, saver: createLease(run, now), now, run: null, stored: null });
   const saved = await store.save({ ...copy, transcript: null }, change, run.runTag);
   if (saved.kind === 'not-kept')
     throw notKept(
@@ -160,7 +160,7 @@ export async function reportStatus(deps: GateDeps, id: LaneId, answer: CommandAn
     lane: {
       id,
       branch,
-      baseBranch: await baseBranchOf(deps),
+      baseBranch: await findBaseBranch(deps),
       start: { kind: 'fresh' },
       pullRequest: await forge.pullRequestOf(branch),
     },

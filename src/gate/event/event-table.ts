@@ -3,7 +3,7 @@ import type { RunContext } from '../../config/config.ts';
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { isCourtesy } from '../../core/feedback/reviews/threads.ts';
 import { parseCommandComment, isOwnComment, withoutCommand } from '../../core/people/command.ts';
-import { isSameLabel, planLabelOf } from '../../core/people/labels.ts';
+import { isSameLabel, namePlanLabel } from '../../core/people/labels.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { EventInputs, Meaning } from './intent.ts';
@@ -22,7 +22,7 @@ import {
   dismissOtherLabel,
   meaningOfIssue,
   payloadSchemas,
-  pullRequestBranchOf,
+  pickPullRequestBranch,
   meaningOfQueueWork,
   meaningOfReview,
   meaningOfWithdrawal,
@@ -89,7 +89,7 @@ export const EVENTS: readonly EventRow[] = [
     does: 'With the task label: works on that issue on its own branch, `ralph/issue-N`, with the text as it was when labelled. With `ralph:plan`: [proposes sub-tasks](costs-and-plans.md#a-plan-for-a-large-issue).',
     payload: payloadSchemas.labeled,
     means: ({ label, issue, sender: actor }, inputs) => {
-      const planLabel = planLabelOf(inputs.taskLabel);
+      const planLabel = namePlanLabel(inputs.taskLabel);
       const isPlan = isSameLabel(label.name, planLabel);
       const dismissed = dismissOtherLabel(label.name, issue, isPlan ? { ...inputs, taskLabel: planLabel } : inputs);
       if (dismissed !== null) return dismissed;
@@ -176,7 +176,7 @@ export const EVENTS: readonly EventRow[] = [
         intent: {
           kind: 'end-lane',
           pullRequest: {
-            ...pullRequestBranchOf(pull),
+            ...pickPullRequestBranch(pull),
             merged: pull.merged === true,
             closedAt: pull.closed_at == null ? null : Date.parse(pull.closed_at),
             // For an unmerged pull request, GitHub gives the commit of its own test merge here, so ignore it.

@@ -28,7 +28,7 @@ export type Asker =
   | { readonly kind: 'nobody' };
 
 /** Returns the person who asked, and where. Bots are never mentioned. */
-export function requesterOf(meaning: Meaning): { readonly by: string | null; readonly thread: number | null } {
+export function findRequester(meaning: Meaning): { readonly by: string | null; readonly thread: number | null } {
   const asker: Asker = meaning.kind === 'for-us' ? meaning.asker : { kind: 'nobody' };
   switch (asker.kind) {
     case 'trusted':

@@ -282,7 +282,7 @@ export function dismissForeignPullRequest(
 }
 
 /** Returns the number, the branch and the head of a pull request. */
-export function pullRequestBranchOf({ number, head }: PullPayload): {
+export function pickPullRequestBranch({ number, head }: PullPayload): {
   readonly number: number;
   readonly branch: string;
   readonly head: string;
@@ -346,7 +346,7 @@ export function meaningOfReview(
   const asker = { kind: 'account', account: actor, thread: pull.number } as const;
   return feedbackMeaning(
     asker,
-    { kind: 'answer', pullRequest: pullRequestBranchOf(pull), about: 'review', actor, ...(reactTo && { reactTo }) },
+    { kind: 'answer', pullRequest: pickPullRequestBranch(pull), about: 'review', actor, ...(reactTo && { reactTo }) },
     inputs,
   );
 }

@@ -26,13 +26,13 @@ import {
 import { formatCommentTaskId, formatThreadTaskId } from '../../core/feedback/subject.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranchOf } from '../lane/restore.ts';
+import { findBaseBranch } from '../lane/restore.ts';
 import { createTrustCheck } from '../people/trust.ts';
 
 /** Maximum number of checks named in a message. */
@@ -104,7 +104,7 @@ export async function readFeedback(
   const checks = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = checks?.judged?.failed ?? [];
   const mayMerge = now.mergeable === 'conflicting' || update;
-  const base = answersChecks && mayMerge ? await baseBranchOf(deps) : now.base.branch;
+  const base = answersChecks && mayMerge ? await findBaseBranch(deps) : now.base.branch;
   const merge = { update, isOurBase: base === now.base.branch };
   const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map(), ...merge }) : [];
   const subjects = [...people.tasks, ...ofCi];
@@ -132,7 +132,7 @@ export async function readFeedback(
     (check) => open.has(taskIdOfCheck(check)) && !merged.spent.includes(taskIdOfCheck(check)),
   );
   // A task set aside must not take the turn of one that can be worked on, so it comes last.
-  const isAside = (check: CheckNow): boolean => progressOf(merged.tasks, taskIdOfCheck(check)).setAside !== null;
+  const isAside = (check: CheckNow): boolean => getProgress(merged.tasks, taskIdOfCheck(check)).setAside !== null;
   const roundsOf = (check: CheckNow): number => merged.feedback.items[taskIdOfCheck(check)]?.rounds ?? 0;
   // A check that fails again and again must not keep others from their first round, so those with fewer rounds come
   // first.

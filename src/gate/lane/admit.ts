@@ -1,4 +1,4 @@
-import { countJobs, leaseOf } from '../../config/config.ts';
+import { countJobs, createLease } from '../../config/config.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { createInitialState, type LaneState } from '../../core/lane/state/state.ts';
@@ -302,7 +302,7 @@ export async function keepLeftCircuit(
       lane: lane.id,
       seen: kept.snapshot ?? emptySnapshot,
       document: (sequence) => serializeState({ ...state, sequence, savedAt: now }),
-      holder: leaseOf(run, now),
+      holder: createLease(run, now),
       now,
       why: 'a circuit that another Ralph left open',
     }),

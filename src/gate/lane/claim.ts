@@ -1,4 +1,4 @@
-import { countJobs, leaseOf } from '../../config/config.ts';
+import { countJobs, createLease } from '../../config/config.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { keepOpenWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -119,7 +119,7 @@ export async function claimLanes(
       now: at,
       claims: wanted.map((one, place) => ({
         ...{ lane: one.lane, seen: one.seen ?? emptySnapshot, now: at, named: one.named, purpose: one.purpose },
-        lease: leaseOf({ ...deps, runTag: one.runTag }, at, countLanesBefore(place, config.parallel)),
+        lease: createLease({ ...deps, runTag: one.runTag }, at, countLanesBefore(place, config.parallel)),
       })),
       reserve: (budget, claims) => {
         const free = wanted.filter((one) => claims.some((claim) => claim.lane === one.lane));
@@ -200,7 +200,7 @@ export async function releaseLane(
   isUnused = true,
 ): Promise<ReleaseResult> {
   const now = clock.now();
-  const updated = await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused, now }));
+  const updated = await store.update(releaseInSnapshot(lane, { holder: createLease(run, now), isUnused, now }));
   return updated.kind === 'updated' || !mayStillHoldClaim(updated, lane, run.runTag)
     ? { kind: 'free' }
     : { kind: 'claimed', why: updated.why };

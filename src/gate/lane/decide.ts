@@ -15,7 +15,7 @@ import { findProgressIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, QUEUE, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
-import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
+import { isPlanComplete, getProgress } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { endIntake, type EndIntake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
@@ -46,7 +46,7 @@ import {
   restoreFrom,
   unreadFeedback,
 } from './kept-lane.ts';
-import { baseBranchOf, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
+import { findBaseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
 import { reconsiderRedBase } from './red-base.ts';
 import type { FoundStart } from './start.ts';
 
@@ -179,7 +179,7 @@ function isWorkedElsewhere({ config }: GateDeps, request: WorkRequest, { branche
  */
 function isLeftToRest({ purpose, issues }: WorkRequest, { tasks }: LaneState): boolean {
   if (purpose.kind !== 'answers' || purpose.of !== 'waiting-finished') return false;
-  return !issues.every(({ number }) => progressOf(tasks, taskIdOfIssue(number)).state === 'done');
+  return !issues.every(({ number }) => getProgress(tasks, taskIdOfIssue(number)).state === 'done');
 }
 
 /**
@@ -254,7 +254,7 @@ function spentInQueue({ look: { kept }, restored }: LaneRestoration, id: TaskId)
 /** Returns the tasks that were begun; new ones wait while the pull request is approved or about to be merged. */
 function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState): readonly Task[] {
   return tasks.map((task) =>
-    task.obstacle === null && !isSettled(progressOf(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
+    task.obstacle === null && !isSettled(getProgress(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
   );
 }
 
@@ -287,7 +287,7 @@ async function findPlace(
   { id }: WorkRequest,
   { look, restored, work }: LaneRestoration & { readonly work: Work },
 ): Promise<Place> {
-  const base = await baseBranchOf(deps);
+  const base = await findBaseBranch(deps);
   const found = work.found ?? (await findLaneStart(deps, { look, restored }));
   const lane = { id, branch: look.branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
   // A branch that begins again gets another pull request, so forget the facts about the old one.

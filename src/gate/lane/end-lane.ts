@@ -17,7 +17,7 @@ import {
   taskIdOfIssue,
 } from '../../core/tasks/ids.ts';
 import { isStuck } from '../../core/tasks/task.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { endIntake, type GateResult, gateResultOfLane, type EndIntake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -182,7 +182,7 @@ function doneSentence({ tasks }: LaneState): string {
 /** Returns a sentence that says how an unfinished issue continues. */
 function continuationSentence({ lane, tasks }: LaneState, deleted: BranchDeleted | null): string {
   const name = nameOfTaskId(lane);
-  if (isStuck(progressOf(tasks, lane)))
+  if (isStuck(getProgress(tasks, lane)))
     return `${name} still waits for a person: comment \`/ralph retry\` on it to continue.`;
   const isOfQueue = deleted?.kind === 'deleted' || deleted?.kind === 'gone';
   return isOfQueue

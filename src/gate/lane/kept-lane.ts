@@ -7,7 +7,7 @@ import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
 import { listIssuesWithBranch, type WorkRequest } from '../tasks/sources.ts';
-import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
+import { findBaseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
 /**
@@ -110,5 +110,5 @@ export function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoratio
   const published = restored.state.lastRun?.published ?? null;
   const last = published === null ? null : { branch, ...published };
   const { repository } = deps;
-  return deps.findStart({ branch, remoteHead, last, repository, baseBranch: () => baseBranchOf(deps) });
+  return deps.findStart({ branch, remoteHead, last, repository, baseBranch: () => findBaseBranch(deps) });
 }

@@ -7,10 +7,10 @@ import type { McpServer } from '../../core/mcp/values.ts';
 import type { ParsedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import {
   agentsOfSteps,
-  agentStepsOf,
+  listAgentSteps,
   countCallsPerIteration,
   isSharedFileName,
-  otherStepsOf,
+  listOtherSteps,
   type Pipeline,
   PIPELINE_FILES,
 } from '../../core/pipeline/pipeline.ts';
@@ -52,8 +52,8 @@ export async function readPipeline(
       ...policy,
       maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
       callsPerIteration: countCallsPerIteration(pipeline),
-      agentSteps: agentStepsOf(pipeline),
-      otherSteps: otherStepsOf(pipeline),
+      agentSteps: listAgentSteps(pipeline),
+      otherSteps: listOtherSteps(pipeline),
     },
     warnings,
   };

@@ -5,10 +5,10 @@ import { findConflictingBranch } from '../../core/refusals/refusal.ts';
 import { blocksOtherHolder } from '../../core/sharing/lease.ts';
 import { parseRecordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { toIssueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../../core/tasks/ids.ts';
-import { isEligible, progressOf } from '../../core/tasks/queue.ts';
+import { isEligible, getProgress } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { FilesByBranch, RemoteBranch } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
@@ -164,7 +164,7 @@ async function readPredictions(
     return head === undefined ? [] : [{ branch, head }];
   });
   const asked = { branches: heads, symbols: findSymbols(texts.join('\n')) };
-  const read = await repository.history(asked).catch((error: unknown) => textOf(error));
+  const read = await repository.history(asked).catch((error: unknown) => getErrorText(error));
   if (read === null || typeof read === 'string') {
     log.info(`One branch in this run: the history cannot be read. ${read === null ? '' : completeSentence(read)}`);
     return null;
@@ -207,7 +207,7 @@ function hasPullRequest({ decided: { lane } }: PlannedLane): boolean {
 function newLane({ config, clock }: GateDeps, queue: AdmissibleLane, task: Task): AdmissibleLane {
   const { id } = task;
   const fresh = createInitialState(id, clock.now());
-  const state = { ...fresh, tasks: { [id]: progressOf(queue.state.tasks, id) }, windows: queue.state.windows };
+  const state = { ...fresh, tasks: { [id]: getProgress(queue.state.tasks, id) }, windows: queue.state.windows };
   const branch = config.branchPrefix + id;
   const lane = { ...queue.lane, id, branch, start: { kind: 'fresh' } as const, pullRequest: null };
   const unread = { warnings: [], notices: [], claimedBy: null, checks: null, held: null };

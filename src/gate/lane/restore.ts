@@ -13,7 +13,7 @@ import { endClaimsInSnapshot } from '../../core/snapshot/changes.ts';
 import { listLaneAnswers, parseBudgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
-import { progressOf, resetProgress, untouchedProgress, withChangedTasks } from '../../core/tasks/queue.ts';
+import { getProgress, resetProgress, untouchedProgress, withChangedTasks } from '../../core/tasks/queue.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
@@ -264,7 +264,7 @@ export function findRemovedWork(
   { tasks: present }: Pick<OpenedLane, 'tasks'>,
 ): readonly TaskId[] {
   const isRemoved = ([id, { commitCount }]: [TaskId, TaskShare]): boolean =>
-    commitCount > 0 && isFinished(progressOf(progress, id)) && present?.includes(id) === false;
+    commitCount > 0 && isFinished(getProgress(progress, id)) && present?.includes(id) === false;
   return Object.entries(change.tasks)
     .filter(isRemoved)
     .map(([id]) => id);
@@ -367,7 +367,7 @@ export async function checkBeforeSpending(
 }
 
 /** Returns the branch that work starts from. */
-export async function baseBranchOf(deps: GateDeps): Promise<string> {
+export async function findBaseBranch(deps: GateDeps): Promise<string> {
   if (deps.config.baseBranch !== null) return deps.config.baseBranch;
   const event = defaultBranchOfEvent.safeParse(deps.context.event.payload);
   return event.success ? event.data.repository.default_branch : deps.forge.defaultBranch();

@@ -2,7 +2,7 @@ import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts
 import { isLaneId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { type ComparedPull, type Train, orderMergeTrain } from '../../core/train/train.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import {
@@ -15,7 +15,7 @@ import {
   withPullNews,
 } from '../../core/snapshot/stored-pull.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranchOf } from './restore.ts';
+import { findBaseBranch } from './restore.ts';
 
 /** Maximum number of pull requests whose end is requested by number. */
 const MAX_OLDER = 50;
@@ -44,10 +44,10 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
       ? compared
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
     const asksForBase = open.some((one) => one.isBehind || one.mustBeCurrent || one.mergeable === 'conflicting');
-    const base = asksForBase ? await baseBranchOf(deps) : (open[0]?.baseBranch ?? '');
+    const base = asksForBase ? await findBaseBranch(deps) : (open[0]?.baseBranch ?? '');
     return { open, train: { ...orderMergeTrain(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
-    const why = `The open pull requests could not be read: ${completeSentence(textOf(error))}`;
+    const why = `The open pull requests could not be read: ${completeSentence(getErrorText(error))}`;
     return { open: [], train: null, warnings: [why] };
   }
 }
@@ -67,7 +67,7 @@ async function compare(
   try {
     return await repository.compareOpen({ base: { branch: oldest.baseBranch, tip: oldest.base }, pulls });
   } catch (error) {
-    log.info(`The open pull requests could not be compared: ${completeSentence(textOf(error))}`);
+    log.info(`The open pull requests could not be compared: ${completeSentence(getErrorText(error))}`);
     return null;
   }
 }

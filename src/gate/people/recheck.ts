@@ -1,5 +1,5 @@
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import { toIssueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -81,7 +81,7 @@ async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
   const id = taskIdOfIssue(issue.number);
   for (const lane of [toIssueLane(issue.number), QUEUE]) {
     const { state } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
-    const known = progressOf(state.tasks, id);
+    const known = getProgress(state.tasks, id);
     if (known.state === 'done') return 'done';
     if (known.approval !== undefined && (await judge(state.tasks))?.kind === 'given') return { kind: 'given' } as const;
   }

@@ -13,7 +13,7 @@ import { getLabelDefinition, computeLabelChange } from '../../core/people/labels
 import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { chooseNextTask, progressOf } from '../../core/tasks/queue.ts';
+import { chooseNextTask, getProgress } from '../../core/tasks/queue.ts';
 import type { WorkIntake } from '../../handover/intake.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -145,7 +145,7 @@ export async function judgeIssues(
     const text = hashOfText(issue, deps.sha256);
     const grant = known.grants.get(issue.number);
     const history = withGrant(found, { taskLabel, text }, grant);
-    const approved = progressOf(known.tasks, id).approval ?? grant ?? null;
+    const approved = getProgress(known.tasks, id).approval ?? grant ?? null;
     const demands = ofQuery.has(issue.number) ? demanded : [];
     const question = { history, taskLabel, demands, text, approved, now: deps.clock.now() };
     const before = known.isFinished(id) ? findUnchangedConsent(question) : null;

@@ -13,7 +13,7 @@ import {
 } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource, type FileSource } from '../../core/tasks/ids.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
@@ -118,7 +118,7 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
  */
 export function warnOfUnmarkedTasks(progress: LaneState['tasks'], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
-    progressOf(progress, id).unmarked === true && isFileSource(source.kind) && 'path' in source
+    getProgress(progress, id).unmarked === true && isFileSource(source.kind) && 'path' in source
       ? [{ title, ...source }]
       : [],
   );

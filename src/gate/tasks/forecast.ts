@@ -8,7 +8,7 @@ import {
 import { listTaskHistories } from '../../core/history/task-history.ts';
 import { indexHistory, predictFiles, findSymbols } from '../../core/parallel/predict-files.ts';
 import { taskIdOfIssue } from '../../core/tasks/ids.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import { isTaskBegun } from '../../core/tasks/task.ts';
 import type { GateDeps } from '../deps.ts';
 import type { AdmissibleLane, EndWithoutCall } from '../lane/decide.ts';
@@ -30,7 +30,7 @@ export async function forecastIssue(
   const { state } = decided.kind === 'end' ? decided.intake : decided;
   const { snapshot } = decided.kind === 'end' ? decided.kept : decided;
   if (requested !== 'by-name' || purpose.kind !== 'tasks' || issue === undefined) return null;
-  if (state !== null && isTaskBegun(progressOf(state.tasks, taskIdOfIssue(issue.number)))) return null;
+  if (state !== null && isTaskBegun(getProgress(state.tasks, taskIdOfIssue(issue.number)))) return null;
   const boxes = countUnrelatedBoxes(issue);
   const isThin = lacksCriterion(issue) && (await namesNothing(repository, `${issue.title}\n${issue.body}`));
   return {

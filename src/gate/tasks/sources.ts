@@ -18,7 +18,7 @@ import type { JudgedCandidates, PreparedTasks } from '../../core/tasks/preparati
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
 import { mayNameDependency } from '../../core/tasks/waiting.ts';
-import { sortByPriority, progressOf } from '../../core/tasks/queue.ts';
+import { sortByPriority, getProgress } from '../../core/tasks/queue.ts';
 import { UserError } from '../../errors.ts';
 import type { Dependency, Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
@@ -250,7 +250,7 @@ async function ask(
     case 'consents': {
       const found = await judgeIssues(deps, question.of, {
         tasks,
-        isFinished: (id) => progressOf(tasks, id).state === 'done',
+        isFinished: (id) => getProgress(tasks, id).state === 'done',
         grants,
       });
       return { ...question, found, peopleAsked: countAskedAccounts(deps.forge), now: deps.clock.now() };

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { toFolderKeys, toRootPath } from '../../core/folder.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import { findCredentials } from './credentials/credentials.ts';
 import { buildAuthVariables } from '../git.ts';
 import { changesOfTasks, reviewBranch } from '../inspection/review.ts';
@@ -20,7 +20,7 @@ import { measureChange, createLaneTrees } from './lane-trees.ts';
 import { bindToTree, startLaneWork, takeSnapshot, type LaneWork, undoChangesSince } from './lane-work.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
-import { checkFolderOf, readCommitTexts } from './texts.ts';
+import { requireFolder, readCommitTexts } from './texts.ts';
 import { createExchange } from './tree/work-tree-access.ts';
 
 /** The warning about a sparse checkout: the trees of the run lack the same files. */
@@ -75,7 +75,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const warnings = repository.setup.sparse === null ? [] : [SPARSE_CHECKOUT];
       for (const warning of warnings) options.log.warning(warning);
       // A branch may lack a folder that was added to the base later, so check for the working directory.
-      await checkFolderOf(repository.git, lane, workingDirectory);
+      await requireFolder(repository.git, lane, workingDirectory);
       const heads = [lane.tip, base];
       const detached = await createQuarantine(workspace, repository, { workFolder, heads, roots });
       await detached.keep(lane.tip);
@@ -175,7 +175,7 @@ async function returnToCheckout(work: LaneWork): Promise<void> {
   // The tree no longer has a folder in which git can run, so unbind the quarantine from it.
   bindToTree(work, null);
   await moveCheckoutToTip(work).catch((error: unknown) => {
-    work.options.log.warning(`The checkout stays as the job made it: ${completeSentence(messageOf(error))}`);
+    work.options.log.warning(`The checkout stays as the job made it: ${completeSentence(getErrorMessage(error))}`);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
-import { cleanCommitMessage, cleanCommitSubject, signOffOf } from '../../core/text/commit-message.ts';
+import { cleanCommitMessage, cleanCommitSubject, buildSignOff } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, TextsCommit, WithheldChange } from '../../ports/repository.ts';
 import { type Git, buildIdentityVariables } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
@@ -105,7 +105,7 @@ export async function commitIteration(
     changes,
     commit: newHead === tip.commit ? null : newHead,
     lookAt: await listFilesToLookAt(objects, changes, committer.folder),
-    withheld: await withheldOf(objects, content, { objections, withheld }),
+    withheld: await selectWithheldChanges(objects, content, { objections, withheld }),
     withheldPaths: withheld,
   };
 }
@@ -301,7 +301,7 @@ export async function commitTree(
 ): Promise<ObjectId> {
   const parents = commit.parents.flatMap((parent) => ['-p', parent]);
   return await repository.git.text(['commit-tree', commit.tree, ...parents, '-F', '-'], {
-    input: withTrailers(commit.message, { ...commit.trailers, ...(signOff ? signOffOf(identity) : {}) }),
+    input: withTrailers(commit.message, { ...commit.trailers, ...(signOff ? buildSignOff(identity) : {}) }),
     variables: buildIdentityVariables(identity),
   });
 }
@@ -310,7 +310,7 @@ export async function commitTree(
  * Returns the withheld files that this iteration changed. A withheld file stays in the work tree and out of every
  * commit, but is reported only for iterations that change it.
  */
-export async function withheldOf(
+export async function selectWithheldChanges(
   objects: ObjectReader,
   { iteration, now, withheldBefore }: IterationContent,
   found: { objections: WithheldPaths; withheld: WithheldPaths },

@@ -6,7 +6,7 @@ import { decodeGitName } from '../names.ts';
 import { readTreeId, withObjects, writeTreeWith } from '../objects.ts';
 import { commitIteration, commitTextsOn, commitTree, type WithheldPaths } from './commit.ts';
 import { overlayMerge } from './lane-merge.ts';
-import { readWorkBeside, restoreWorkTree, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
+import { readWorkBeside, restoreWorkTree, readContent, takeSnapshot, getTipTree, type LaneWork } from './lane-work.ts';
 import { commitMerge, moveMergeOnto } from './merge/open-merge.ts';
 
 /** Implements `Repository.commit`: rewrites the agent's commits and commits the rest. */
@@ -22,7 +22,7 @@ export async function commitLane(
   const { head, content: now, ignored } = read;
   const found = await readWorkBeside(work, read, known);
   const done = await withObjects(quarantine.git, async (objects) => {
-    const tip = { commit: known, tree: await tipTreeOf(opened, objects, known) };
+    const tip = { commit: known, tree: await getTipTree(opened, objects, known) };
     const withheldBefore = { paths: work.withheld, tree: work.withheldIn };
     const content = { tip, head, now, tolerated, ignored, withheldBefore, iteration };
     const finished =
@@ -73,7 +73,7 @@ export async function commitLaneTexts(
   await quarantine.seal();
   const known = lane.tip;
   const { open, ...made } = await withObjects(quarantine.git, async (objects) => {
-    const tree = await tipTreeOf(opened, objects, known);
+    const tree = await getTipTree(opened, objects, known);
     const texts = Object.fromEntries(
       Object.entries(wanted.texts).map(([path, text]) => [toRootPath(options.workingDirectory, path), text]),
     );
@@ -119,8 +119,8 @@ export async function takeRemadeHead(
   await quarantine.keep(head);
   if (workTree !== 'as-it-is') {
     const { tree, changes } = await withObjects(quarantine.git, async (objects) => {
-      const wanted = await tipTreeOf(opened, objects, head);
-      return { tree: wanted, changes: await objects.changesBetween(await tipTreeOf(opened, objects, before), wanted) };
+      const wanted = await getTipTree(opened, objects, head);
+      return { tree: wanted, changes: await objects.changesBetween(await getTipTree(opened, objects, before), wanted) };
     });
     if (workTree === 'reset') await restoreWorkTree(work, tree);
     else {
@@ -144,7 +144,7 @@ export async function commitRevertedFiles(
   { committer, opened, quarantine }: LaneWork,
   { commit, files }: Parameters<Repository['commitReverted']>[0],
 ): Promise<ObjectId> {
-  const base = await withObjects(quarantine.git, (objects) => tipTreeOf(opened, objects, commit));
+  const base = await withObjects(quarantine.git, (objects) => getTipTree(opened, objects, commit));
   const { repository } = committer;
   const write = (input: string): Promise<ObjectId> => repository.git.text(['hash-object', '-w', '--stdin'], { input });
   const changes = await Promise.all(

@@ -2,7 +2,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { KeepAloneResult, MergeBegun } from '../../ports/repository.ts';
 import { decodeGitName } from '../names.ts';
 import { withObjects } from '../objects.ts';
-import { restoreWorkTree, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
+import { restoreWorkTree, readContent, rememberRead, getTipTree, type LaneWork } from './lane-work.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
 import { judgeSingleFile, findLockFilesLeft, applyOverlay, type OpenMerge } from './merge/open-merge.ts';
 
@@ -49,7 +49,7 @@ export async function listLockFilesLeft(work: LaneWork): Promise<readonly string
   return await withObjects(quarantine.git, async (objects) =>
     findLockFilesLeft(committer, objects, {
       merge,
-      tip: await tipTreeOf(opened, objects, lane.tip),
+      tip: await getTipTree(opened, objects, lane.tip),
       now: content.tree,
     }),
   );
@@ -62,7 +62,7 @@ export async function keepLockFileAlone(work: LaneWork, path: string): Promise<K
   const before = lastRead.content.tree;
   const read = await readContent(work);
   const judged = await withObjects(quarantine.git, async (objects) => {
-    const tip = await tipTreeOf(opened, objects, lane.tip);
+    const tip = await getTipTree(opened, objects, lane.tip);
     return judgeSingleFile(committer, objects, { path, merge, tip, before, now: read.content });
   });
   if (judged === 'kept') await rememberRead(work, read);

@@ -11,11 +11,7 @@ import type { FoundCredentials } from './credentials/credentials.ts';
 import type { OpenedCheckout, RepositoryOptions } from './lane.ts';
 import { createUncheckedRepository } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
-import {
-  type ToleratedChange,
-  toleratedChangesOf,
-  writeToleratedToIndex,
-} from './tree/differences/tolerated-changes.ts';
+import { type ToleratedChange, tolerateChanges, writeToleratedToIndex } from './tree/differences/tolerated-changes.ts';
 import type { Inbox } from './tree/inbox.ts';
 import { type CommitToCheckOut, checkOutTree } from './tree/check-out-tree.ts';
 import {
@@ -120,7 +116,7 @@ export function createLaneTrees(
       const content = await readWorkTree(quarantine, tree, plainReading);
       const wanted = await readTreeId(quarantine.git, start);
       const isAsWanted = wanted === null || wanted === content.tree;
-      const tolerated = isAsWanted ? [] : toleratedChangesOf(await diffTrees(quarantine.git, wanted, content.tree));
+      const tolerated = isAsWanted ? [] : tolerateChanges(await diffTrees(quarantine.git, wanted, content.tree));
       await writeToleratedToIndex(quarantine, tolerated);
       const { top } = tree;
       if (given !== null && lent !== null) {

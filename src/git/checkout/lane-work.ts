@@ -158,7 +158,7 @@ async function measured(
 ): Promise<ObjectId> {
   if (withheld.size === 0) return content.evidence;
   const { tree } = await withObjects(quarantine.git, async (objects) => {
-    const base = await tipTreeOf(opened, objects, lane.tip);
+    const base = await getTipTree(opened, objects, lane.tip);
     return merge === null
       ? buildPublishableTree(committer, objects, { base, now: content })
       : buildPublishableMerge(committer, objects, { merge, now: content, instead: merge.markedTree });
@@ -226,7 +226,7 @@ export async function readWorkBeside(
 }
 
 /** Returns the tree of one of the lane's commits; throws a UserError if its objects are gone. */
-export async function tipTreeOf(
+export async function getTipTree(
   { workspace }: Pick<OpenedCheckout, 'workspace'>,
   objects: ObjectReader,
   tip: ObjectId,

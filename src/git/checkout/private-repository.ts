@@ -112,7 +112,7 @@ export async function createUncheckedRepository(
       GIT_WORK_TREE: tree.top,
       GIT_INDEX_FILE: indexFile,
       GIT_OBJECT_DIRECTORY: objects,
-      ...objectSourcesOf(borrowed),
+      ...buildObjectSources(borrowed),
     },
     unblock: () => tree.removePipes([folder]),
   });
@@ -232,7 +232,7 @@ async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise
 /**
  * Returns the variables by which git also reads objects of other folders, regardless of the characters in their paths.
  */
-export function objectSourcesOf(folders: readonly string[]): NodeJS.ProcessEnv {
+export function buildObjectSources(folders: readonly string[]): NodeJS.ProcessEnv {
   const quoted = folders.map((path) => (path.includes(':') ? `"${path.replaceAll(/["\\]/g, '\\$&')}"` : path));
   return folders.length === 0 ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted.join(':') };
 }

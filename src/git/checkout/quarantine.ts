@@ -10,7 +10,7 @@ import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
 import {
   createOwnRepository,
-  objectSourcesOf,
+  buildObjectSources,
   type OwnRepository,
   type OwnTree,
   type PrivateRepository,
@@ -68,7 +68,7 @@ export async function createQuarantine(
     {
       input: [...roots.map((root) => `--shallow ${root}`), ...given, ''].join('\n'),
       // git writes a pack next to its own objects before renaming it, so these must be ours.
-      variables: { GIT_OBJECT_DIRECTORY: objects, ...objectSourcesOf([join(workspace.commonFolder, 'objects')]) },
+      variables: { GIT_OBJECT_DIRECTORY: objects, ...buildObjectSources([join(workspace.commonFolder, 'objects')]) },
     },
   );
   if (fill.exitCode !== 0)

@@ -182,7 +182,7 @@ export async function checkWorkingDirectory(top: string, folder: Folder): Promis
 }
 
 /** Throws a UserError if a commit of a branch does not have the folder. */
-export async function checkFolderOf(
+export async function requireFolder(
   git: Git,
   { branch, tip }: { readonly branch: string; readonly tip: string },
   folder: Folder,

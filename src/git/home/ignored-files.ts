@@ -3,7 +3,7 @@ import { chmod, copyFile, opendir, readlink, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type CopyLimits, type MeasuredPath, selectCopies } from '../../core/local/ignored-copies.ts';
 import { isSecretFile, isSecretFolder } from '../../core/secrets/secret-files.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import type { Git } from '../git.ts';
 
 /** An entry of a tree, by its path from the top. A folder comes before its entries. */
@@ -81,7 +81,7 @@ export async function copyIgnoredIntoClone(asked: CopyRequest): Promise<LeftOut>
     // Without a list, or with a list that is too long, the run works without these files, so only real errors are
     // thrown.
     if (!(error instanceof UserError)) throw error;
-    return { secrets: [], tooMuch: [], failed: [messageOf(error)] };
+    return { secrets: [], tooMuch: [], failed: [getErrorMessage(error)] };
   } finally {
     clearTimeout(timer);
   }
@@ -132,7 +132,7 @@ async function copyAll(
   let copying: Promise<void>[] = [];
   const attempt = async (path: string, act: () => Promise<void>): Promise<void> => {
     await act().catch((error: unknown) => {
-      if (!isThere(error)) failed.push(`${path} (${messageOf(error)})`);
+      if (!isThere(error)) failed.push(`${path} (${getErrorMessage(error)})`);
     });
   };
   for (const start of paths) {
@@ -140,7 +140,7 @@ async function copyAll(
     try {
       makeFolders(folder, start.includes('/') ? dirname(start) : '');
     } catch (error) {
-      failed.push(`${start} (${messageOf(error)})`);
+      failed.push(`${start} (${getErrorMessage(error)})`);
       continue;
     }
     for await (const found of walk({ top, start }, isLeftOut)) {
@@ -153,7 +153,7 @@ async function copyAll(
           modes.push(found);
         } catch (error) {
           closed.add(found.path);
-          failed.push(`${found.path} (${messageOf(error)})`);
+          failed.push(`${found.path} (${getErrorMessage(error)})`);
         }
       } else if (found.kind === 'pruned') {
         if (!OWN_FILES.test(found.path) && !leaveOut.includes(found.path)) secrets.push(found.path);
@@ -229,7 +229,7 @@ async function* walk(
         if (found.kind === 'folder') waiting.push(found.path);
       }
     } catch (error) {
-      yield { kind: 'unreadable', path: folder, why: messageOf(error) };
+      yield { kind: 'unreadable', path: folder, why: getErrorMessage(error) };
     }
   }
 }
@@ -247,6 +247,6 @@ function examineEntry(
     const kind = isFolder ? 'folder' : stats.isFile() ? 'file' : 'link';
     return { kind, path, bytes: stats.isFile() ? stats.size : 0, mode: stats.mode & 0o7777 };
   } catch (error) {
-    return { kind: 'unreadable', path, why: messageOf(error) };
+    return { kind: 'unreadable', path, why: getErrorMessage(error) };
   }
 }

@@ -3,7 +3,7 @@ import { constants, inflateRawSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
 import { LEFT_OUT_CLAUSES } from '../../core/review/left-out.ts';
 import { findKeyPatterns } from '../../core/text/redact.ts';
-import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
+import { createSpellingSearch, listRevealingParts } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
 import type { PathChange, ObjectReader } from '../objects.ts';
 import { createPathMatcher } from '../../core/folder.ts';
@@ -304,7 +304,7 @@ function withholdNeighbours(changes: readonly PathChange[], withheld: Map<string
  * It searches each content once.
  */
 export function createSecretSearch(values: readonly string[]): Search {
-  const parts = [...new Set(values.flatMap(revealingPartsOf))].sort();
+  const parts = [...new Set(values.flatMap(listRevealingParts))].sort();
   if (parts.length === 0) return () => false;
   const name = JSON.stringify(parts);
   const search = searches.get(name) ?? remembering(searchFor(values));
@@ -313,7 +313,7 @@ export function createSecretSearch(values: readonly string[]): Search {
 }
 
 function searchFor(values: readonly string[]): Search {
-  const needles = values.flatMap(revealingPartsOf).map((part) => Buffer.from(part));
+  const needles = values.flatMap(listRevealingParts).map((part) => Buffer.from(part));
   const isSpelled = createSpellingSearch(values);
   const holds: Search = (content) => needles.some((needle) => content.includes(needle)) || isSpelled(content);
   return (content) => holds(content) || unpackedParts(content).some(holds);

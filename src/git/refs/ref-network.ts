@@ -10,7 +10,7 @@ import {
 } from '../../core/refusals/refusal.ts';
 import { createRedactor } from '../../core/text/redact.ts';
 import { cutText } from '../../core/text/phrase.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import type { Unavailable } from '../../ports/state.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { buildAuthVariables, type Git, type GitAnswer, withBareRepository } from '../git.ts';
@@ -152,7 +152,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
         ),
       );
     } catch (error) {
-      return { kind: 'unavailable', why: redact(textOf(error)) };
+      return { kind: 'unavailable', why: redact(getErrorText(error)) };
     }
   }
 

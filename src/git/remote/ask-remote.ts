@@ -79,13 +79,13 @@ export function buildNetwork(options: RemoteOptions): Network {
  * Returns the base branch and the rules for inspecting commits. The server itself says which commits its base branch
  * has.
  */
-export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
+export function pickInspectionBase(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = buildNetwork(options);
   return { ...hideToken(options), baseBranch: options.baseBranch, ask: (from, args) => askRemote(from, args, network) };
 }
 
 /** Returns the result of a push that did not succeed. */
-export function pushRefusalOf(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
+export function classifyPushRefusal(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(extractServerWords(answer));
   if (answer.exitCode === -1 || refusal.kind === 'transient')
     return { kind: 'unreachable', why: explainRefusal(refusal) };
@@ -100,7 +100,7 @@ export async function findOutgoingProblem(
   options: RemoteOptions,
   { branch, ...commits }: Pick<BranchPush, 'branch' | 'commit' | 'since'> & { readonly theirs?: ObjectId },
 ): Promise<string | null> {
-  return findBranchNameProblem(options, branch) ?? (await inspectOutgoing(git, commits, inspectionBaseOf(options)));
+  return findBranchNameProblem(options, branch) ?? (await inspectOutgoing(git, commits, pickInspectionBase(options)));
 }
 
 /** Returns the reason why a branch of that name must never be pushed, or null if it may be pushed. */
@@ -197,7 +197,7 @@ export async function pushBranchFrom(
     ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
     network,
   );
-  return pushed.exitCode === 0 ? { kind: 'pushed' } : pushRefusalOf(pushed);
+  return pushed.exitCode === 0 ? { kind: 'pushed' } : classifyPushRefusal(pushed);
 }
 
 /** Parses the output of `git ls-remote`: a ref and the object to which it points, or `ref: …` for a symbolic one. */
@@ -253,7 +253,7 @@ export async function pushTogether(
     buildNetwork(options),
   );
   const taken = takenRefs(answer.stdout.toString());
-  const refused = answer.exitCode === 0 ? null : pushRefusalOf(answer);
+  const refused = answer.exitCode === 0 ? null : classifyPushRefusal(answer);
   const results: PushResult[] = [];
   for (const push of pushes) {
     const problem = problems.get(push);

@@ -5,13 +5,13 @@ import type { Git, GitAnswer } from '../git.ts';
 import {
   askRemote,
   buildNetwork,
-  pushRefusalOf,
+  classifyPushRefusal,
   type Question,
   readRemote,
   rejectPush,
   type RemoteOptions,
 } from './ask-remote.ts';
-import { unsignedRefOf } from './sign.ts';
+import { nameUnsignedRef } from './sign.ts';
 
 /** Deletes a branch with the prefix, unless it has moved since `head`. */
 export async function deleteBranch(
@@ -27,7 +27,7 @@ export async function deleteBranch(
       `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever deleted.`,
     );
   if (!isBranchName(branch)) return { kind: 'gone' };
-  const there = await readRemote(git, question, [unsignedRefOf(branch)]);
+  const there = await readRemote(git, question, [nameUnsignedRef(branch)]);
   if (there.defaultBranch === branch)
     return rejectPush(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip !== null && there.tip !== head) return { kind: 'moved' };
@@ -40,7 +40,7 @@ export async function deleteBranch(
   const { tip } = await readRemote(git, question);
   if (tip === null) return { kind: 'gone' };
   if (tip !== head) return { kind: 'moved' };
-  const refused = pushRefusalOf(removed);
+  const refused = classifyPushRefusal(removed);
   return refused.kind === 'refused' ? refused : rejectPush(refused.why);
 }
 

@@ -10,7 +10,7 @@ import {
   findBranchNameProblem,
   buildNetwork,
   findOutgoingProblem,
-  pushRefusalOf,
+  classifyPushRefusal,
   rejectPush,
   type RemoteOptions,
   extractServerWords,
@@ -117,7 +117,7 @@ async function sendBelowItself(
   // A server that is not git itself may accept both, so delete the branches.
   if (tried.exitCode === 0)
     return undoProbe(git, options, { refs: [ref, below], commit, said: tried.stdout.toString() });
-  const answer = pushRefusalOf(tried);
+  const answer = classifyPushRefusal(tried);
   const isDoomed =
     answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(extractServerWords(tried)));
   return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;

@@ -14,7 +14,7 @@ import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
   askRemote,
-  inspectionBaseOf,
+  pickInspectionBase,
   findBranchNameProblem,
   buildNetwork,
   findOutgoingProblem,
@@ -22,7 +22,7 @@ import {
   type Question,
   readBranches,
   readRemote,
-  pushRefusalOf,
+  classifyPushRefusal,
   rejectPush,
   type RemoteOptions,
   pushBranchFrom,
@@ -139,7 +139,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
           ask: (from, args) => askRemote(from, args, network),
         });
   if (published === null) return rejectPush(NOT_PUBLISHED);
-  const objection = await inspectOutgoing(git, { commit, since: published }, inspectionBaseOf(options));
+  const objection = await inspectOutgoing(git, { commit, since: published }, pickInspectionBase(options));
   if (objection !== null) return rejectPush(objection);
   if (!isExpected(there.tip, start)) {
     const { tip } = there;
@@ -156,7 +156,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to start it again.`);
     // Do not retry: if only the answer was lost, the branch would be gone and the second attempt refused.
     const removed = await deleteIfAt(git, { url, ref, network }, start.mergedHead);
-    if (removed.exitCode !== 0) return pushRefusalOf(removed);
+    if (removed.exitCode !== 0) return classifyPushRefusal(removed);
   }
   const sent = await send(git, { url, ref, network }, commit);
   const after = await readRemote(git, { url, ref, network });
@@ -191,7 +191,7 @@ async function pushWithState(
   const head = await along.writeTarget({ gitFolder });
   const both = await sendBoth(git, options, { ...push, along, head });
   if (both.exitCode === 0) return { kind: 'pushed', state: { kind: 'written', head } };
-  const refused = pushRefusalOf(both);
+  const refused = classifyPushRefusal(both);
   if (refused.kind === 'unreachable') return refused;
   if (refused.kind !== 'moved') return alone({ kind: 'refused', why: explainRefusal(refused.refusal) });
   // If the branch itself is the cause, pushing it alone shows that.
@@ -300,7 +300,7 @@ async function send(
   if (pushed.exitCode === 0) return { kind: 'pushed' };
   // git blames the server even if it cannot read our own objects, so check these.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
-  return complete.exitCode === 0 ? pushRefusalOf(pushed) : rejectPush(LOST_COMMITS);
+  return complete.exitCode === 0 ? classifyPushRefusal(pushed) : rejectPush(LOST_COMMITS);
 }
 
 function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {

@@ -1,10 +1,17 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { refusalOfSigning } from '../../core/refusals/refusal.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import type { PushResult, SignResult } from '../../ports/remote.ts';
 import { FETCH_REFS_ONLY, type Git } from '../git.ts';
 import { type Commit, readCommits, isSigned, readCommitChain, withObjects } from '../objects.ts';
-import { askRemote, buildNetwork, readRemote, pushRefusalOf, rejectPush, type RemoteOptions } from './ask-remote.ts';
+import {
+  askRemote,
+  buildNetwork,
+  readRemote,
+  classifyPushRefusal,
+  rejectPush,
+  type RemoteOptions,
+} from './ask-remote.ts';
 
 /**
  * Maximum number of commits that are signed for one push. GitHub accepts about 500 requests an hour that create
@@ -119,7 +126,7 @@ function isSame(one: Commit, other: Commit | undefined): boolean {
 }
 
 /** Returns the ref through which the content of a branch's commits reaches the server before the server signs them. */
-export function unsignedRefOf(branch: string): string {
+export function nameUnsignedRef(branch: string): string {
   return `refs/ralph/v2/unsigned/${branch}`;
 }
 
@@ -136,10 +143,10 @@ async function makeAll(
   if (rest.length === 0 && last !== null) return last;
   if (signer === null) return { kind: 'refused', refusal: refusalOfSigning('') };
   const network = buildNetwork(options);
-  const place = unsignedRefOf(branch);
+  const place = nameUnsignedRef(branch);
   const push = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--force', url];
   const sent = await askRemote(git, [...push, `${commit}:${place}`], network);
-  if (sent.exitCode !== 0) return pushRefusalOf(sent);
+  if (sent.exitCode !== 0) return classifyPushRefusal(sent);
   try {
     for (const { tree, message, parents } of rest) {
       const onto = last === null ? parents : [last, ...parents.slice(1)];
@@ -152,8 +159,8 @@ async function makeAll(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return error.kind === 'configuration'
-      ? { kind: 'refused', refusal: refusalOfSigning(messageOf(error)) }
-      : { kind: 'unreachable', why: messageOf(error) };
+      ? { kind: 'refused', refusal: refusalOfSigning(getErrorMessage(error)) }
+      : { kind: 'unreachable', why: getErrorMessage(error) };
   } finally {
     await askRemote(git, [...push, `:${place}`], network);
   }

@@ -2,7 +2,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
 import type { Client } from '../client.ts';
-import { graphqlAnswerOf } from '../graphql/errors.ts';
+import { extractGraphqlAnswer } from '../graphql/errors.ts';
 import type { BranchAnswer } from './pull-request-query.ts';
 
 const PULL = `query ($owner: String!, $repo: String!, $branch: String!) {
@@ -54,7 +54,7 @@ export function armAutoMerge(
       await octokit.graphql(ARM, { input });
       return { kind: 'armed', detail: '' } as const;
     } catch (error) {
-      const { errors = [] } = graphqlAnswerOf(error);
+      const { errors = [] } = extractGraphqlAnswer(error);
       const said = errors.map(({ message = '' }) => message).join(' ');
       if (/is in (?:clean|unstable|has_hooks) status|protected branch rules not configured/i.test(said))
         return { kind: 'at-once', detail: said };

@@ -1,6 +1,6 @@
 import type { CheckNow } from '../../core/feedback/pull-request-now.ts';
 import { cutText, flattenText, completeSentence } from '../../core/text/phrase.ts';
-import { graphqlAnswerOf, isServerFailure } from '../graphql/errors.ts';
+import { extractGraphqlAnswer, isServerFailure } from '../graphql/errors.ts';
 import {
   type CommitAnswer,
   type CheckRunAnswer,
@@ -158,7 +158,7 @@ export async function readAllowedParts<Answer extends { readonly repository: obj
   try {
     return { data: await answer, refused: nothingRefused };
   } catch (error) {
-    const { errors = [], data: answered = null } = graphqlAnswerOf(error);
+    const { errors = [], data: answered = null } = extractGraphqlAnswer(error);
     const data = answered as (Omit<Answer, 'repository'> & { readonly repository: Answer['repository'] | null }) | null;
     const found = errors.map((one) => ({
       part: partAt(one.path ?? []),

@@ -24,7 +24,7 @@ import {
   askWithKnownFields,
   convertDecision,
   type LackingFields,
-  mergeabilityOf,
+  parseMergeability,
   type StandingAnswer,
 } from './standing.ts';
 
@@ -265,7 +265,7 @@ function toWaiting(
   return [
     {
       ...{ number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, baseBranch },
-      mergeable: mergeabilityOf(pull.mergeable),
+      mergeable: parseMergeability(pull.mergeable),
       checks: rollups[state] ?? 'unknown',
       isDraft: pull.isDraft,
       decision: convertDecision(pull.reviewDecision),

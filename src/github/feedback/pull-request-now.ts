@@ -9,7 +9,7 @@ import type {
 import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { cutText, flattenText, completeSentence } from '../../core/text/phrase.ts';
 import { type Client, type ForgeOptions, type Octokit, type RepositoryName, toAccount, usualPace } from '../client.ts';
-import { graphqlAnswerOf, isUnknownField, mayWorkInParts } from '../graphql/errors.ts';
+import { extractGraphqlAnswer, isUnknownField, mayWorkInParts } from '../graphql/errors.ts';
 import { readAllowedParts, listChecks, type RefusedParts } from './checks-now.ts';
 import {
   type ChecksAnswer,
@@ -32,7 +32,7 @@ import {
   readStanding,
   type BranchAnswer,
 } from './pull-request-query.ts';
-import { askWithKnownFields, type LackingFields, mergeabilityOf, convertStanding } from './standing.ts';
+import { askWithKnownFields, type LackingFields, parseMergeability, convertStanding } from './standing.ts';
 
 const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
 
@@ -77,7 +77,7 @@ export function createPullRequestReader(
         if (refused.checks === null && refused.statuses !== null)
           log.info(`Commit statuses are not read. ${refused.statuses}`);
         const threads = await allThreads(octokit, at, read);
-        const mergeable = mergeabilityOf(pull.mergeable);
+        const mergeable = parseMergeability(pull.mergeable);
         if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
         await setTimeout(COMPUTES_SECONDS * pace.secondMs);
         const again = await readStanding(octokit, at, branch).catch(ignoreFailure);
@@ -142,7 +142,7 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
       return { found: keepShownEntries(data.repository.ref?.associatedPullRequests)[0] ?? {}, refused };
     } catch (error) {
       if (!mayWorkInParts(error)) throw error;
-      const [first] = graphqlAnswerOf(error).errors ?? [];
+      const [first] = extractGraphqlAnswer(error).errors ?? [];
       const words = first?.message ?? (error instanceof Error ? error.message : '');
       const why = completeSentence(`GitHub answers: ${cutText(flattenText(words), 300)}`);
       // An unknown field stays unknown until the server is updated, so this failure is not temporary.

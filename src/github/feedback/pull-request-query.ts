@@ -3,7 +3,7 @@ import type { PullRequestNow, ReviewState, ThreadNow } from '../../core/feedback
 import {
   askWithKnownFields,
   buildStandingFields,
-  mergeabilityOf,
+  parseMergeability,
   convertStanding,
   removeUnknownFields,
   type LackingFields,
@@ -309,5 +309,5 @@ export async function readStanding(
   );
   const [pull] = keepShownEntries(repository.ref?.associatedPullRequests);
   if (pull === undefined || pull.isCrossRepository) return null;
-  return { ...convertStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
+  return { ...convertStanding(pull), mergeable: parseMergeability(pull.mergeable) };
 }

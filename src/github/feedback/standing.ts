@@ -1,6 +1,6 @@
 import type { PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
 import { type Actor, toAccount } from '../client.ts';
-import { graphqlAnswerOf, findUnknownName } from '../graphql/errors.ts';
+import { extractGraphqlAnswer, findUnknownName } from '../graphql/errors.ts';
 
 /**
  * Fields of a pull request that an older Enterprise server may not know; without them the pull request is treated as
@@ -90,7 +90,7 @@ export async function askWithKnownFields<T>(ask: (lacking: LackingFields) => Pro
   try {
     return await ask(noFieldLacks);
   } catch (error) {
-    const { errors = [] } = graphqlAnswerOf(error);
+    const { errors = [] } = extractGraphqlAnswer(error);
     const unknown = errors.flatMap(({ message = '' }) => findUnknownName(message) ?? []);
     const isKnownHow = (name: string): boolean =>
       Object.hasOwn(OPTIONAL, name) || Object.hasOwn(REPLACED, name) || OF_THE_TRAIN.includes(name);
@@ -100,6 +100,6 @@ export async function askWithKnownFields<T>(ask: (lacking: LackingFields) => Pro
 }
 
 /** Converts GitHub's word for the mergeability of a pull request. */
-export function mergeabilityOf(answer: string): PullRequestNow['mergeable'] {
+export function parseMergeability(answer: string): PullRequestNow['mergeable'] {
   return answer === 'MERGEABLE' ? 'mergeable' : answer === 'CONFLICTING' ? 'conflicting' : 'unknown';
 }

@@ -33,7 +33,7 @@ export function isTooLarge({ type, message, extensions }: GraphqlError): boolean
 }
 
 /** Returns the errors and the data of a failed GraphQL request, regardless of the part of Octokit that threw. */
-export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
+export function extractGraphqlAnswer(error: unknown): GraphqlAnswer {
   const { errors, data, response } = (error instanceof Error ? error : {}) as {
     readonly errors?: unknown;
     readonly data?: unknown;
@@ -58,7 +58,7 @@ function isError(one: unknown): one is GraphqlError {
  * the server does not know a field.
  */
 export function mayWorkInParts(error: unknown): boolean {
-  const { errors = [] } = graphqlAnswerOf(error);
+  const { errors = [] } = extractGraphqlAnswer(error);
   if (errors.length > 0) return errors.some((one) => isServerFailure(one) || isUnknownField(one));
   const { name, response } = (error instanceof Error ? error : {}) as {
     readonly name?: string;

@@ -45,18 +45,18 @@ async function findComment(
   octokit: Octokit,
   { marker, known, read, ...issue }: Omit<CommentSearch, 'octokit'> & KnownThreads,
 ): Promise<KnownComment | null> {
-  const there = known.get(commentKeyOf(issue.issue_number, marker));
+  const there = known.get(buildCommentKey(issue.issue_number, marker));
   if (there !== undefined || read.has(issue.issue_number)) return there ?? null;
   for await (const ours of readOwnComments(octokit, issue)) {
     rememberComments(known, issue.issue_number, ours);
-    const found = known.get(commentKeyOf(issue.issue_number, marker));
+    const found = known.get(buildCommentKey(issue.issue_number, marker));
     if (found !== undefined) return found;
   }
   read.add(issue.issue_number);
   return null;
 }
 
-/** The comments that this run knows, by `commentKeyOf`, and the threads that were read to their end. */
+/** The comments that this run knows, by `buildCommentKey`, and the threads that were read to their end. */
 export interface KnownThreads {
   readonly known: Map<string, KnownComment>;
   readonly read: Set<number>;
@@ -132,13 +132,13 @@ export function rememberComments(
   comments: readonly ReadComment[],
 ): void {
   for (const { id, node_id: nodeId, body = '', updated_at: writtenAt } of comments) {
-    const key = commentKeyOf(number, firstLineOfComment(body));
+    const key = buildCommentKey(number, firstLineOfComment(body));
     if (!known.has(key)) known.set(key, { id, nodeId, body, writtenAt: Date.parse(writtenAt) });
   }
 }
 
 /** Returns the key of the comment of a marker in a thread. */
-export function commentKeyOf(number: number, marker: string): string {
+export function buildCommentKey(number: number, marker: string): string {
   return `${String(number)} ${marker}`;
 }
 

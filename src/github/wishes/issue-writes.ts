@@ -2,7 +2,7 @@ import { capitalizeFirst } from '../../core/text/phrase.ts';
 import { gatherCalls, settleCall } from '../../ports/gathered-calls.ts';
 import type { Octokit } from '../client.ts';
 import { readHttpStatus } from '../errors.ts';
-import { graphqlAnswerOf } from '../graphql/errors.ts';
+import { extractGraphqlAnswer } from '../graphql/errors.ts';
 
 /**
  * GraphQL ids that the run has seen: those of labels by name in lower case, because GitHub ignores case (null if only
@@ -90,7 +90,7 @@ async function send(
     }),
   );
   const { data, errors = [] } =
-    answered.status === 'fulfilled' ? { data: answered.value } : graphqlAnswerOf(answered.reason);
+    answered.status === 'fulfilled' ? { data: answered.value } : extractGraphqlAnswer(answered.reason);
   const answers = (data ?? {}) as Readonly<Record<string, unknown>>;
   return numbered.map(({ write, alias }) => {
     const own = errors.filter(({ path }) => path?.[0] === alias);

@@ -1,5 +1,5 @@
 import { listFirstNames, completeSentence } from '../../core/text/phrase.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { getErrorText, UserError } from '../../errors.ts';
 import type { Forge, ForgeAdapter, WishResult, Wishes, WishWrites } from '../../ports/forge.ts';
 
 /**
@@ -46,7 +46,7 @@ export function withWishes(adapter: ForgeAdapter): Forge {
       try {
         return { kind: 'granted', value: await (adapter[name] as (...asked: Asked) => Promise<Granted>)(...asked) };
       } catch (error) {
-        const why = completeSentence(textOf(error));
+        const why = completeSentence(getErrorText(error));
         const reason = (error instanceof UserError ? error.reason : null) ?? why;
         const known = refused.get(reason) ?? { what: new Set(), why };
         known.what.add(WORDS[name](...asked));

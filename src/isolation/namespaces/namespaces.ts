@@ -47,7 +47,7 @@ const END_MS = 3_000;
  * Returns shell commands that exit with 97 outside this user's sandbox: the process that kept the sandbox may have
  * ended, and its id may belong to another process.
  */
-export function sandboxGuardOf(uid: number): string {
+export function buildSandboxGuard(uid: number): string {
   return `read -r ralph_uid 2> /dev/null < /run/ralph-sandbox; [ "$ralph_uid" = ${String(uid)} ] || exit 97\n`;
 }
 

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import type { FailedLevel } from '../../core/isolation/probe.ts';
 import { describeRemains, SANDBOX_UIDS, type SandboxRemains } from '../../core/isolation/sandbox-record.ts';
 import { forbidsPrograms } from '../../core/isolation/view.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { joinSockets } from '../egress/tunnel.ts';
-import { buildNamespaces, sandboxGuardOf, readText } from './namespaces.ts';
+import { buildNamespaces, buildSandboxGuard, readText } from './namespaces.ts';
 import { createPlannedRecord, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { removeAbandoned, removeAgentSandbox } from './remove.ts';
-import { type SandboxFoundation, makeReachable, agentSandboxOf, type AgentSandboxOptions } from './sandbox-of.ts';
+import { type SandboxFoundation, makeReachable, buildAgentSandbox, type AgentSandboxOptions } from './sandbox-of.ts';
 import { findRoot, type RootAccess, IsolationUnavailable } from './root.ts';
 import { LIST_UNREADABLE_SCRIPT, LIMIT_NETWORK_SCRIPT, NAME_USER_SCRIPT, RESERVE_USER_SCRIPT } from './scripts.ts';
 import { listUserProcesses, sealOfPrograms } from './seal.ts';
@@ -75,7 +75,7 @@ export async function openAgentSandbox(
   } catch (error) {
     // Ignore errors: leftovers stay on record, and the run reports them at its end.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
-    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
+    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(getErrorMessage(error));
   }
 }
 
@@ -115,7 +115,7 @@ async function openNamespaces(
   const { localPorts } = options;
   // Bind the requested ports first, because a free port (0) could take one of them.
   const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
-  const agentSandbox = agentSandboxOf({ ...foundation, ...namespaces, guard: sandboxGuardOf(foundation.uid) });
+  const agentSandbox = buildAgentSandbox({ ...foundation, ...namespaces, guard: buildSandboxGuard(foundation.uid) });
   const free = [...namespaces.listeners];
   const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
   return {
@@ -158,7 +158,7 @@ async function openUser(foundation: SandboxFoundation, options: AgentSandboxOpti
   }
   return {
     level: 'user',
-    agentSandbox: agentSandboxOf(foundation),
+    agentSandbox: buildAgentSandbox(foundation),
     uid: foundation.uid,
     gaps: gapsOfPrograms(),
     listen: (server) => listenOn(server, 0),

@@ -8,7 +8,7 @@ import {
   type AgentSandboxRecord,
   type SandboxRemains,
 } from '../../core/isolation/sandbox-record.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import { startOfProcess } from '../probe-attempts.ts';
 import { removeClosedFolder } from '../rootless/remove.ts';
 import {
@@ -19,7 +19,7 @@ import {
   listAgentSandboxes,
 } from './record.ts';
 import {
-  endProcessesOf,
+  endUserProcesses,
   giveFilesBack,
   listKeptPatterns,
   restoreClosedFolders,
@@ -107,7 +107,7 @@ async function removeRecorded(
       };
     await root.run(RESERVE_AGAIN_SCRIPT, [String(uid), folder, places.reservations]);
   }
-  const processes = await endProcessesOf(root, uid, GRACE_MS);
+  const processes = await endUserProcesses(root, uid, GRACE_MS);
   // Remove nothing while a process survives, because it must not find files of the runner.
   if (processes.length > 0) return { processes, leftovers: [] };
   const leftovers: string[] = [];
@@ -115,7 +115,7 @@ async function removeRecorded(
     try {
       leftovers.push(...(await act()).split('\n').filter((line) => line !== ''));
     } catch (error) {
-      leftovers.push(`${what} (${toOneLine(messageOf(error), 200)})`);
+      leftovers.push(`${what} (${toOneLine(getErrorMessage(error), 200)})`);
     }
   };
   for (const known of given)

@@ -88,7 +88,7 @@ function asUser(root: RootAccess, uid: number): readonly string[] {
 }
 
 /** Creates the AgentSandbox from its foundation. */
-export function agentSandboxOf(foundation: SandboxFoundation): AgentSandbox {
+export function buildAgentSandbox(foundation: SandboxFoundation): AgentSandbox {
   const { root, runFolder, uid, way, withTree, guard, lost } = foundation;
   const { folder } = foundation.record;
   const folders = {
@@ -128,7 +128,7 @@ export function agentSandboxOf(foundation: SandboxFoundation): AgentSandbox {
     },
     seenAt: (tree) => withTree?.place ?? tree,
     end: async (graceMs) => {
-      const left = await endProcessesOf(root, uid, graceMs);
+      const left = await endUserProcesses(root, uid, graceMs);
       launches.clear();
       return left;
     },
@@ -187,7 +187,7 @@ export function listKeptPatterns({ folder, given }: AgentSandboxRecord): readonl
  * Ends every process of a user: sends SIGTERM, then SIGKILL after `graceMs` until no process is left. Returns the
  * processes that could not be ended.
  */
-export async function endProcessesOf(root: RootAccess, uid: number, graceMs: number): Promise<readonly string[]> {
+export async function endUserProcesses(root: RootAccess, uid: number, graceMs: number): Promise<readonly string[]> {
   if (listUserProcesses(uid).length === 0) return [];
   await signal(root, uid, 'TERM');
   const killAt = performance.now() + graceMs;

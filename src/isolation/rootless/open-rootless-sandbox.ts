@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import { type AddressInfo, createServer, type Server as Listener } from 'node:net';
 import { dirname, join } from 'node:path';
 import { toOneLine } from '../../core/text/phrase.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { findTrustedProgram } from '../../processes/trusted-programs.ts';
@@ -79,13 +79,13 @@ export async function openRootlessSandbox(options: RootlessOptions): Promise<Ope
     return await createRootlessSandbox(options, { library, programs, filter: true }).catch(async (error: unknown) => {
       // Ubuntu's profile for bubblewrap prevents the library's filter from starting, so try again without it. Programs
       // can then create Unix sockets, but they see no socket of other users.
-      if (!messageOf(error).includes(FILTER_PROGRAM)) throw error;
+      if (!getErrorMessage(error).includes(FILTER_PROGRAM)) throw error;
       await removeRootlessSandbox(options.runFolder);
       return await createRootlessSandbox(options, { library, programs, filter: false });
     });
   } catch (error) {
     await removeRootlessSandbox(options.runFolder);
-    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
+    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(getErrorMessage(error));
   }
 }
 

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import type { SandboxManager } from '@anthropic-ai/sandbox-runtime';
 import { toOneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import type { AgentSandboxFolders } from '../../ports/agent-sandbox.ts';
 import { describeEnd, runProgram } from '../../processes/run-program.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
@@ -65,7 +65,7 @@ export async function runRuntimeWorker(load: (url: string) => Promise<unknown>):
   const { SandboxManager: manager } = (await load(pathToFileURL(request.library).href)) as Library;
   const answer = await prepare(manager, request).catch((error: unknown): WorkerAnswer => ({
     kind: 'failed',
-    why: messageOf(error),
+    why: getErrorMessage(error),
   }));
   process.stdout.write(`${JSON.stringify(answer)}\n`);
   if (answer.kind === 'ready') await Promise.race([over, once(process, 'SIGTERM')]);

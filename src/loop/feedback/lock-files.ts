@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { kindAndCommitOf, finishWithoutCall, type OwnAnswer } from '../../core/feedback/answered.ts';
+import { classifyAnswer, finishWithoutCall, type OwnAnswer } from '../../core/feedback/answered.ts';
 import {
   type LockFile,
   selectLockFiles,
@@ -13,7 +13,7 @@ import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { setAnswer, beginRound, findUnpostedCommit } from '../../core/feedback/rounds.ts';
 import { serializeEvent } from '../../core/journal/journal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { CommandRun } from '../../ports/agent.ts';
@@ -101,8 +101,8 @@ export function answerWithoutCall(
 ): Work {
   const { lane, head, state } = work;
   const now = clock.now();
-  const begun = beginRound(state.feedback, id, progressOf(state.tasks, id));
-  const change = kindAndCommitOf(own, { made: head, earlier: findUnpostedCommit(begun, id) });
+  const begun = beginRound(state.feedback, id, getProgress(state.tasks, id));
+  const change = classifyAnswer(own, { made: head, earlier: findUnpostedCommit(begun, id) });
   const said = { ...change, words: redact(own.words), isOurs: true, at: now };
   const feedback = setAnswer(begun, id, lockFiles === undefined ? said : { ...said, lockFiles });
   const answered: Work = { ...work, state: { ...finishWithoutCall(state, [id], head), feedback } };

@@ -13,13 +13,13 @@ import { isKnownRed } from '../../core/lane/verification.ts';
 import type { MergeToFinish } from '../../core/prompt/learnings.ts';
 import { LEFT_OUT_CLAUSES, parseLeftOutReason } from '../../core/review/left-out.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
 import { toOneLine, toPlainTitle, completeSentence } from '../../core/text/phrase.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
-import { commitMessageOf, addCommitToWork } from '../commits.ts';
+import { writeCommitMessage, addCommitToWork } from '../commits.ts';
 import { verifyHere } from '../verification.ts';
 import type { LoopDeps, WorkAfterAction } from '../deps.ts';
 import { explainForbiddenMerge } from '../pushing.ts';
@@ -51,7 +51,9 @@ export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise
   for (const one of spelled) {
     if (deps.signal.aborted || deps.ending.aborted) break;
     applied = await applyOne(deps, applied, one).catch((error: unknown) => {
-      deps.log.warning(`A suggested change of ${one.on.path} was not applied: ${completeSentence(textOf(error))}`);
+      deps.log.warning(
+        `A suggested change of ${one.on.path} was not applied: ${completeSentence(getErrorText(error))}`,
+      );
       return applied;
     });
   }
@@ -62,7 +64,7 @@ function openSuggestions({ tasks, state }: Work): (SuggestedChange & { readonly 
   return tasks.flatMap((task) => {
     const { source } = task;
     if (source.kind !== 'feedback' || source.on.kind !== 'thread' || source.on.suggestion === null) return [];
-    const isOpen = task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo';
+    const isOpen = task.obstacle === null && getProgress(state.tasks, task.id).state === 'todo';
     return isOpen ? [{ task, on: source.on, from: source.on.suggestion.from }] : [];
   });
 }
@@ -191,7 +193,7 @@ async function mergeWithoutCall(
   const committed = await repository.commit({
     before,
     after,
-    message: commitMessageOf(deps, work, { task, summary: null }),
+    message: writeCommitMessage(deps, work, { task, summary: null }),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   const done = addCommitToWork(work, committed);

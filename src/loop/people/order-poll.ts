@@ -3,7 +3,7 @@ import type { LaneState } from '../../core/lane/state/state.ts';
 import { parseRecordIn } from '../../core/snapshot/snapshot.ts';
 import type { ReadSnapshot } from '../../ports/state.ts';
 import type { LoopDeps } from '../deps.ts';
-import { textOf } from '../../errors.ts';
+import { getErrorText } from '../../errors.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { Work } from '../../handover/intake.ts';
@@ -50,7 +50,7 @@ async function readWithin(asked: Promise<ReadSnapshot>, signal: AbortSignal): Pr
   try {
     return await Promise.race([asked, given]);
   } catch (error) {
-    return { kind: 'unavailable', why: textOf(error) };
+    return { kind: 'unavailable', why: getErrorText(error) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onCancel);

@@ -4,7 +4,7 @@ import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
 import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
-import { accessErrorOf } from '../../core/lane/verdict/verdict.ts';
+import { findAccessError } from '../../core/lane/verdict/verdict.ts';
 import { judgeAgentAttempt, type Attempt, type StepOutput, explainRunEnd } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOfStep, promptOfStep, type Step } from '../../core/pipeline/pipeline.ts';
 import { formatFindings, parseReview, type ReviewResult, createUnreadableReview } from '../../core/pipeline/review.ts';
@@ -79,7 +79,7 @@ export interface RunningStep<S extends Step = Step> {
 }
 
 /** Returns the step's own agent, or null if the iteration's agent works on the step. */
-export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step): AgentName | null {
+export function findStepAgent({ step: turn }: Pick<Iteration, 'step'>, step: Step): AgentName | null {
   return step.kind === 'agent' && step.agent !== turn.agent ? step.agent : null;
 }
 
@@ -130,7 +130,7 @@ async function undoReview({ repository, log }: LoopDeps, { opened }: Turn, step:
 
 /** Returns why a step's own agent can make no call at all; undefined if it may make another one. */
 function refusalOf({ analysis }: AgentRun, now: number): StepRecord['refused'] {
-  const why = accessErrorOf(analysis);
+  const why = findAccessError(analysis);
   if (why !== null) return { why: why.slice(0, 500), until: null };
   const { usageLimit } = analysis;
   if (usageLimit === null) return undefined;
@@ -147,7 +147,7 @@ export async function tryAgent(
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };
   deps.record(charged);
   const spentUsd = walk.outputs.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
-  const own = ownAgentOf(iteration, step);
+  const own = findStepAgent(iteration, step);
   const turn = await turnOf(deps, iteration, own);
   const prompt = promptOfStep(step, deps.prompt);
   const isOfLane =

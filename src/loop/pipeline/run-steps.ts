@@ -4,7 +4,7 @@ import {
   type StepOutput,
   joinOutputs,
   decideStepAction,
-  retryDelayOf,
+  computeRetryDelay,
 } from '../../core/pipeline/step-output.ts';
 import { chooseAgent } from '../../core/agents/providers.ts';
 import {
@@ -35,7 +35,7 @@ import {
   type BegunIteration,
   type RunningStep,
   type AttemptedStep,
-  ownAgentOf,
+  findStepAgent,
   createMissingReview,
   tryAgent,
   type StepWalk,
@@ -100,7 +100,7 @@ async function runStep(deps: LoopDeps, running: RunningStep, begun: StepWalk): P
     tried.push(one);
     walk = one.walk;
     const leftMs = iteration.work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
-    const delayMs = retryDelayOf(step, one.attempt, { attempts: tried.length, leftMs });
+    const delayMs = computeRetryDelay(step, one.attempt, { attempts: tried.length, leftMs });
     if (delayMs === null || isCancelled()) break;
     deps.log.info(
       `step ${step.name} ${describeStepResult(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
@@ -208,7 +208,7 @@ function obstacleToCall(
 
 /** Returns the record of a step that has not run. */
 function recordBeforeRun(iteration: Iteration, { work }: StepWalk, step: Step): Omit<StepRecord, 'result'> {
-  const agent = ownAgentOf(iteration, step);
+  const agent = findStepAgent(iteration, step);
   const review = createMissingReview(iteration, step, 'it did not run');
   return {
     ...(agent === null ? {} : { agent }),

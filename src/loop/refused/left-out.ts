@@ -11,7 +11,7 @@ import { explainRefusal, findRefusedPaths, type Refusal } from '../../core/refus
 import { isForPath } from '../../core/refusals/server-rules.ts';
 import { listFirstNames, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/intake.ts';
 import { judgeUnverifiedHead } from '../../handover/clear-head.ts';
 import type { RefusedPath, Repository } from '../../ports/repository.ts';
@@ -135,7 +135,7 @@ export function leaveOut(
 export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);
   if (last === undefined) return work;
-  const { state, refused } = progressOf(work.state.tasks, last.taskId);
+  const { state, refused } = getProgress(work.state.tasks, last.taskId);
   const isThere = refused?.files.some((path) => last.evidence.withheld.includes(path)) ?? false;
   const isClaimed = last.verdict.discrepancies.length > 0;
   if (refused === undefined || state !== 'in-progress' || !isThere || !isClaimed) return work;

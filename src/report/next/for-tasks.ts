@@ -6,7 +6,7 @@ import {
   issueOfTask,
   isListedTask,
   isStuck,
-  markingFileOf,
+  findMarkingFile,
   type Task,
   type TaskProgress,
 } from '../../core/tasks/task.ts';
@@ -34,7 +34,7 @@ export function suggestForTask(one: TaskReport, report: RunReport): readonly Nex
     return [...verificationSteps(one, report), ...stepsForSubject(one)];
   const threads = threadsOf(task, report);
   const retry = createCommandStep(readableRetry(task), threads, threads.length === 0);
-  if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to try it, ' }];
+  if (findMarkingFile(task, progress) !== null) return [{ ...retry, lead: 'to try it, ' }];
   const raise = createNextStep('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
   const more: NextStep = { ...raise, lead: 'if it only needs more iterations, ' };
   const hasUsedIterations = advice === 'failed' && progress.reason !== 'ceiling';
@@ -110,7 +110,7 @@ export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   }
   const [one, ...others] = stuck;
   if (one !== undefined && others.length === 0) return suggestForTask(one, report);
-  const worked = stuck.filter(({ task, progress }) => isListedTask(task) && markingFileOf(task, progress) === null);
+  const worked = stuck.filter(({ task, progress }) => isListedTask(task) && findMarkingFile(task, progress) === null);
   const isAsked = stuck.some(({ task }) => !isListedTask(task));
   const threads = threadsOfAll(stuck, report);
   const retry = createCommandStep('retry', threads, threads.length === 0);

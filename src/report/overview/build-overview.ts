@@ -6,7 +6,7 @@ import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
 import { isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import { isTaskBegun, isFinished, computeShownProgress, type TaskState } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { listStoredRequests } from '../sentences/feedback.ts';
@@ -124,8 +124,8 @@ function overviewLaneOf(
   const worked = Object.keys(state.tasks).filter(
     (id) =>
       !isFeedback(id) &&
-      isTaskBegun(progressOf(state.tasks, id)) &&
-      (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
+      isTaskBegun(getProgress(state.tasks, id)) &&
+      (github === null || !isIssueTask(id) || listed.has(id) || isFinished(getProgress(state.tasks, id))),
   );
   // An answered request no longer waits, so leave it out.
   const unanswered = listStoredRequests(asked)
@@ -135,7 +135,7 @@ function overviewLaneOf(
     ...new Set([...listed.keys(), ...unanswered, ...worked, ...(lane === QUEUE || github !== null ? [] : [lane])]),
   ];
   const tasks = ids.map((id): KnownTask => {
-    const progress = computeShownProgress(progressOf(state.tasks, id));
+    const progress = computeShownProgress(getProgress(state.tasks, id));
     const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
     // The state of a task in runs takes precedence over that in the file, unless a person has checked it off.
     return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };

@@ -7,7 +7,7 @@ import { formatNeedsMarker, type Need, type Notification } from '../../core/peop
 import { issueOfId, nameOfTaskId, type TaskId, computeNextTurn } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { isListedTask, markingFileOf } from '../../core/tasks/task.ts';
+import { isListedTask, findMarkingFile } from '../../core/tasks/task.ts';
 import { listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -26,7 +26,7 @@ import { formatCount, formatInstantFrom } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderText, renderTaskLink } from '../markdown.ts';
 import { nameWithheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
-import { feedbackRequestOf, findRequestPage, describeObjections } from '../sentences/feedback.ts';
+import { findFeedbackRequest, findRequestPage, describeObjections } from '../sentences/feedback.ts';
 import { suggestForTask } from '../next/for-tasks.ts';
 import { STEPS_AFTER_DISARMING, suggestAfterRounds, suggestWhenReady, renderSteps, renderWords } from '../next/step.ts';
 import { describeTaskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
@@ -195,7 +195,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
 
 function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
-  const file = markingFileOf(task, progress);
+  const file = findMarkingFile(task, progress);
   if (file !== null)
     return `It is marked as ${progress.state} in ${renderCode(file, 80)}, and nothing was tried here yet.`;
   switch (kind) {
@@ -239,7 +239,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 
 /** Renders a request whose rounds are used up: the attempts, the last answer, and what a person can do now. */
 function renderRounds(id: TaskId, { report }: NotificationText): string {
-  const item = feedbackRequestOf(report, id);
+  const item = findFeedbackRequest(report, id);
   if (item === null) return renderHeadlineSection(report);
   const itemLink = renderLink(renderText(item.title, 120), findRequestPage(item, report));
   const tried = listIterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);

@@ -3,15 +3,8 @@ import type { Evidence, Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { describeStepResult } from '../../core/pipeline/step-record.ts';
 import { flattenText, toOneLine } from '../../core/text/phrase.ts';
-import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
-import {
-  listDoneTasks,
-  listFindings,
-  hasAnyUsage,
-  selectLaneReport,
-  shortenStores,
-  selectWorkedReport,
-} from '../facts.ts';
+import type { RunReport, WorkedReport } from '../../handover/report.ts';
+import { listDoneTasks, listFindings, hasAnyUsage, selectLaneReport, selectWorkedReport } from '../facts.ts';
 import { renderApiUsage, formatCount, formatDuration, formatTokens, renderProgressBar } from '../format.ts';
 import { renderProse } from '../markdown.ts';
 import { suggestNextSteps } from '../next/for-run.ts';
@@ -114,7 +107,10 @@ function numberLines(report: RunReport): readonly string[] {
         ]),
     ...(lane.pullRequest === null ? [] : [`pull request: ${lane.pullRequest.url}`]),
     `circuit: ${lane.circuit}, calls left: ${lane.callsRemaining}`,
-    `state: ${[flattenText(lane.restored), ...savedWord(work?.saved ?? null)].join(' … ')}`,
+    // A state that was saved has its own line above this end.
+    ...(work?.saved?.kind === 'saved'
+      ? []
+      : [`state: ${[flattenText(lane.restored), ...unsavedWord(work)].join(' … ')}`]),
     ...isolationLines(work?.isolation ?? null),
   ];
 }
@@ -127,12 +123,9 @@ function isolationLines(isolation: WorkedReport['isolation']): readonly string[]
   );
 }
 
-/** Renders `saved #41 (cache ✓ ref ✓)`. */
-function savedWord(saved: SavedReport | null): readonly string[] {
-  if (saved === null) return [];
-  return saved.kind === 'saved'
-    ? [`saved #${saved.sequence} (${flattenText(shortenStores(saved.where))})`]
-    : [`NOT saved: ${flattenText(saved.why)}`];
+/** Returns why the state was not saved; empty if it was, or if there was nothing to save. */
+function unsavedWord(work: WorkedReport | null): readonly string[] {
+  return work?.saved?.kind === 'not-saved' ? [`NOT saved: ${flattenText(work.saved.why)}`] : [];
 }
 
 /** Lists the pipeline steps that failed. */

@@ -1,6 +1,6 @@
 import { AGENTS } from '../../core/agent-names.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
-import { hasShareOf } from '../../core/lane/change.ts';
+import { hasTaskShare } from '../../core/lane/change.ts';
 import { capLines, listFirstNames, toPlainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
 import { findIssueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
@@ -180,7 +180,7 @@ function branchTasks(report: WorkedReport): readonly TaskReport[] {
   const started = listStartedTasks(report);
   const own = started.filter(
     ({ task, progress, share }) =>
-      hasShareOf(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
+      hasTaskShare(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
   );
   return own.length > 0 ? own : started;
 }

@@ -35,7 +35,7 @@ import { renderRunCost } from '../sentences/spend.ts';
 import { describeObstacles } from '../sentences/waiting.ts';
 import { formatLeftOutReason, groupLeftOut } from '../../core/review/left-out.ts';
 import type { FilesToLookAt } from '../../core/review/look-at.ts';
-import { capLines, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
+import { capLines, formatMoreLine, joinCountedNames } from '../../core/text/phrase.ts';
 import { describeGroupedIterations, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS, describeProvenTests, describeUnprovenTests } from '../sentences/look-at.ts';
 
@@ -218,15 +218,13 @@ export function renderCommitLink(sha: string, report: RunReport): string {
 
 /** Lists what open tasks wait for, other than failures of the agent. */
 export function renderWaitingSection(report: RunReport): string {
+  const lines = describeObstacles(listLaneTasks(report)).map((line) => renderProse(line, 300));
   const unchecked = listLaneTasks(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
-    unchecked === 0
+    unchecked === 0 || lines.length === 0
       ? []
       : [`${formatCount(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
-  return renderList('What tasks wait for', [
-    ...describeObstacles(listLaneTasks(report)).map((line) => renderProse(line, 300)),
-    ...more,
-  ]);
+  return renderList('What tasks wait for', [...lines, ...more]);
 }
 
 /** Reports tasks with work on the branch that are no longer listed; empty if none. */
@@ -260,7 +258,7 @@ function lookAtLine({ kind, fileCount, files }: FilesToLookAt, maxNamesChars: nu
   );
   const fitting = names.filter((_, i) => names.slice(0, i + 1).join(', ').length <= maxNamesChars);
   const shown = fitting.length > 0 ? fitting : files.slice(0, 1).map(({ path }) => renderCode(path, 40));
-  return `**${LOOK_AT_WORDS[kind]}** (${formatCount(fileCount, 'file')}): ${namesOutOf(shown, fileCount)}`;
+  return `**${LOOK_AT_WORDS[kind]}** (${formatCount(fileCount, 'file')}): ${joinCountedNames(shown, fileCount)}`;
 }
 
 /** Lists the files that the run left out of its commits, with the reasons. */
@@ -275,7 +273,8 @@ export function renderLeftOutSection({ change: { leftOut, leftOutMore } }: Worke
 
 function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
   return groupLeftOut(files, MAX_LEFT_OUT_CHARS, (path) => renderCode(path, 160)).map(
-    ({ why, names, count }) => `${namesOutOf(names, count)}: ${renderProse(formatLeftOutReason(why, count), 200)}`,
+    ({ why, names, count }) =>
+      `${joinCountedNames(names, count)}: ${renderProse(formatLeftOutReason(why, count), 200)}`,
   );
 }
 

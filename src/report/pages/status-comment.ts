@@ -128,7 +128,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
 
 /** Renders the end of the run, and the place with more information. */
 function seeLine(end: string, place: string): string {
-  return `**${end}**: see ${place}.`;
+  return `**${end}.** See ${place}.`;
 }
 
 /** Adds an answer below the status of a status comment. `current` is null if there is no comment yet. */

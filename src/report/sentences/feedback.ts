@@ -22,7 +22,7 @@ export function listStoredRequests(items: Feedback['items']): readonly FeedbackR
 }
 
 /** Returns one request, or null if the lane does not remember it. */
-export function feedbackRequestOf(report: RunReport, id: TaskId): FeedbackItem | null {
+export function findFeedbackRequest(report: RunReport, id: TaskId): FeedbackItem | null {
   return listFeedbackRequests(report).find((asked) => asked.id === id)?.item ?? null;
 }
 

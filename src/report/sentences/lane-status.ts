@@ -213,7 +213,8 @@ function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): 
 
 /** Lists the last transitions, newest last; the reason of an order names the person. */
 function transitionLines({ state, tasks }: LaneView, style: Style): readonly string[] {
-  const shown = state?.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
+  // An order may find nothing to change, for example a reset of a closed circuit.
+  const shown = state?.transitions.filter(({ from, to }) => from !== to).slice(-SHOWN_TRANSITIONS) ?? [];
   return shown.map(
     ({ at, subject, from, to, reason }) =>
       `${formatInstant(at)}, ${subject}: ${style.text(subject === 'task' ? nameTaskIn(from, tasks) : from, 60)} → ${style.text(to, 60)} (${style.text(reason, 150)})`,

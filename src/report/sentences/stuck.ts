@@ -11,7 +11,7 @@ import { suggestForTask } from '../next/for-tasks.ts';
 import { buildStepList, renderWords } from '../next/step.ts';
 import { describeTaskTrouble, YOU_ARE_NEEDED } from './trouble.ts';
 import { renderVerificationWord } from '../pages/sections.ts';
-import { capLines, namesOutOf } from '../../core/text/phrase.ts';
+import { capLines, joinCountedNames } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 
 const SHOWN_ITERATIONS = 3;
@@ -96,7 +96,9 @@ function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: Jou
   const shown = files.slice(0, 4).map((file) => renderCode(file, 100));
   return [
     `Iteration ${iteration}: ${describeIterationResult({ iteration, evidence, verdict, analysis, ...entry })}`,
-    fileCount === 0 ? 'nothing changed' : `changed ${namesOutOf(shown, fileCount)} (+${insertions} −${deletions})`,
+    fileCount === 0
+      ? 'nothing changed'
+      : `changed ${joinCountedNames(shown, fileCount)} (+${insertions} −${deletions})`,
     ...(verification.kind === 'not-run' ? [] : [`verification ${renderVerificationWord(verification)}`]),
     ...capLines(
       verdict.discrepancies.map((line) => renderProse(line, 300)),

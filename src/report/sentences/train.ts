@@ -1,6 +1,6 @@
 import { listFirstNames } from '../../core/text/phrase.ts';
 import {
-  pullsAheadOf,
+  listPullsAhead,
   type MergeObstacle,
   findNextPull,
   type Train,
@@ -29,6 +29,9 @@ const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
   update: 'a rule requires it to be up to date with its base branch, which the next run merges into it',
 };
 
+/** The obstacles that the page of a pull request shows in any case; they matter only for an order of several. */
+const SHOWN_ELSEWHERE: readonly MergeObstacle[] = ['checks', 'changes-requested', 'unfinished', 'unknown'];
+
 /** Returns which pull request to merge next, and why, as one sentence; empty unless there are several. */
 export function renderNextToMerge(train: Train): string {
   const { pulls, isCompared } = train;
@@ -50,9 +53,11 @@ export function renderNextToMerge(train: Train): string {
  * if neither is the case.
  */
 export function describePullStanding(train: Train, pull: TrainPull): string {
-  const ahead = pullsAheadOf(train, pull);
+  const ahead = listPullsAhead(train, pull);
   const facts = [
-    ...(pull.obstacle === null ? [] : [OBSTACLE_WORDS[pull.obstacle]]),
+    ...(pull.obstacle === null || (train.pulls.length < 2 && SHOWN_ELSEWHERE.includes(pull.obstacle))
+      ? []
+      : [OBSTACLE_WORDS[pull.obstacle]]),
     ...(ahead.length === 0 ? [] : [`it conflicts with ${numbersOf(ahead)}, which comes first`]),
     ...(pull.behind === 'left' && pull.obstacle !== 'conflict' && pull.obstacle !== 'foreign'
       ? ['it is only behind its base branch and stays so: no rule requires it to be up to date']

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../core/outcome.ts';
-import { isListedTask, isStuck, markingFileOf, type Task } from '../../core/tasks/task.ts';
+import { isListedTask, isStuck, findMarkingFile, type Task } from '../../core/tasks/task.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { listAllTasks, listIterations, selectLaneReport, selectReportSetting } from '../facts.ts';
@@ -14,7 +14,7 @@ export const YOU_ARE_NEEDED = '; you are needed';
 export function describeTaskTrouble(one: TaskReport): Words {
   const { task, progress, share } = one;
   const name = nameIn(task);
-  if (markingFileOf(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
+  if (findMarkingFile(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
   const calls = formatCount(progress.attempts, 'call');
   if (progress.reason === 'ceiling')
     return [name, ` has used up the ${formatCost(progress.ceiling?.usd ?? 0)} approved for it`];

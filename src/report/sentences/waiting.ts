@@ -3,7 +3,7 @@ import {
   isListedTask,
   isSettled,
   isStuck,
-  markingFileOf,
+  findMarkingFile,
   nameOfTask,
   type TaskObstacle,
 } from '../../core/tasks/task.ts';
@@ -49,7 +49,7 @@ export function findOnlyTrouble(tasks: readonly TaskReport[]): TaskReport | null
  */
 export function quoteWordsOn({ task, progress, share, asked }: TaskReport): string {
   if (asked !== null) return `See ${asked}.`;
-  if (markingFileOf(task, progress) !== null) return '';
+  if (findMarkingFile(task, progress) !== null) return '';
   if (progress.reason === 'feedback_rounds') return '`max-feedback-rounds` allows no more rounds.';
   if (progress.reason === 'push_refused') return `The server says: “${quietWords(progress.refused?.words ?? '')}”`;
   if (share.question !== null) return `The agent asks: “${quietWords(share.question)}”`;
@@ -59,7 +59,7 @@ export function quoteWordsOn({ task, progress, share, asked }: TaskReport): stri
 
 /** Explains why a given-up task is not worked on, with the agent's own words or a link to them. */
 function whyStuck({ task, progress, share, asked }: TaskReport): string {
-  const file = markingFileOf(task, progress);
+  const file = findMarkingFile(task, progress);
   if (file !== null)
     return `marked as ${progress.state} in \`${quiet(file)}\`${progress.state === 'failed' ? ' by an earlier Ralph' : ''}`;
   const iterations = formatCount(progress.attempts, 'iteration');

@@ -6,7 +6,7 @@ import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { policyOfShare } from '../../core/parallel/shares.ts';
 import { nameTaskReference, findTaskByName } from '../../core/people/named-task.ts';
-import { withPipelineOf } from '../../core/policy.ts';
+import { applyPipelinePolicy } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type GateResult, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
@@ -26,7 +26,7 @@ import {
 import { createWorklessReport } from '../reports.ts';
 import { hashText } from '../packed-journal.ts';
 import { UserError } from '../../errors.ts';
-import { failureOf } from '../failure.ts';
+import { convertErrorToOutcome } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
 import { createRecording, type Recording } from '../recording.ts';
@@ -70,7 +70,7 @@ export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStar
 export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
   const recording = createRecording(deps);
   const report = await flow(deps, recording).catch((error: unknown) =>
-    createWorklessReport(deps, failureOf(error, deps.debug), deps.startedAt),
+    createWorklessReport(deps, convertErrorToOutcome(error, deps.debug), deps.startedAt),
   );
   deps.show({ doing: 'ended', work: null, task: null, resumeAt: null, outcome: report.outcome });
   return report;
@@ -81,7 +81,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
   // Read the prompt first, before an agent can change the copy.
   const prompt = await deps.machine.readPrompt();
-  const gateDeps = await gatePortsOf(deps, recording);
+  const gateDeps = await createHomeGatePorts(deps, recording);
   if (deps.handed !== null) return work(deps, recording, { gateDeps, intake: deps.handed, prompt, isOpen: false });
   const { intake, runTag, beside } = await enter(deps, gateDeps);
   for (const warning of intake.notes.warnings) log.warning(warning);
@@ -170,7 +170,7 @@ async function work(
     exportSessions = createSessionExport({ exporters, first, seal: await connect.seal(), store, log });
     await openFirstAgents(called, intake, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
-    const policy = withPipelineOf(config.policy, intake.policy);
+    const policy = applyPipelinePolicy(config.policy, intake.policy);
     const worked = await runLoop(
       { ...deps, context: { ...context, runId: deps.runName } },
       {
@@ -196,7 +196,7 @@ async function work(
     );
     return await finish(worked);
   } catch (error) {
-    const outcome = failureOf(error, deps.debug);
+    const outcome = convertErrorToOutcome(error, deps.debug);
     const unfinished = recording.work();
     if (unfinished === null) {
       await releaseLane(gateDeps, intake.lane.id);
@@ -248,7 +248,7 @@ function showingCalls(agent: OpenedAgent['agent'], show: HomeDeps['show']): Open
 }
 
 /** Returns the gate's ports; at home they cannot check the set-up. */
-export async function gatePortsOf(
+export async function createHomeGatePorts(
   deps: Pick<
     HomeDeps,
     | 'config'

@@ -1,6 +1,6 @@
 import { endRun } from '../../core/lane/settle/settle.ts';
 import { discountProgress, recordPublished } from '../../core/lane/settle/settle-published.ts';
-import { leaseOf } from '../../config/config.ts';
+import { createLease } from '../../config/config.ts';
 import { advanceInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
 import { hasAnySession } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
@@ -12,7 +12,7 @@ import type { SavedReport } from '../../handover/report.ts';
 import { serializeLaneState, selectStateToBuildOn, type Work } from '../../handover/intake.ts';
 import { buildKilledDocument, unreachableBy } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
-import { storedRunOf } from '../../handover/stored-run.ts';
+import { buildStoredRun } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
 import type { PushResult, Remote } from '../../ports/remote.ts';
 import type { StateStore, SealedTranscript } from '../../ports/state.ts';
@@ -77,7 +77,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       if (pushed.kind !== 'pushed') throw refused(branch, describePushFailure(pushed));
       lastPublished = { state: { ...work.state, sequence }, iterations: work.journal.length };
       const document = (next: number): string => buildKilledDocument(deps, { ...work, remoteHead: there }, next);
-      const holder = leaseOf(deps, clock.now());
+      const holder = createLease(deps, clock.now());
       const kept = await store.update(advanceInSnapshot({ lane, after: sequence, document, holder }));
       sequence = (kept.kind === 'updated' ? kept.answer : null) ?? sequence;
     },
@@ -107,8 +107,14 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
         redact,
       };
       const journal = packJournal(deps.readJournal(), { lastHash: state.journalHash, redact });
-      const stored = storedRunOf(work, { ...ending, requests: null, journal });
-      const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
+      const stored = buildStoredRun(work, { ...ending, requests: null, journal });
+      const change = finishInSnapshot({
+        ...copy,
+        saver: createLease(deps, clock.now()),
+        now: clock.now(),
+        run,
+        stored,
+      });
       const saved = await store.save({ ...copy, transcript }, change, runTag);
       if (saved.kind !== 'saved') log.warning(`The state was not saved: ${completeSentence(saved.why)}`);
       return {

@@ -5,14 +5,14 @@ import { findStepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { formatInstant } from '../../core/countdown.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import type { Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
 import { createLoopAgents, listOpenedExporters, openFirstAgents, createSessionExport } from '../agents.ts';
 import { createUnpublishedReport, createWorklessReport } from '../reports.ts';
-import { failureOf } from '../failure.ts';
+import { convertErrorToOutcome } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
 import type { Recording } from '../recording.ts';
@@ -107,7 +107,7 @@ async function handOverFailure(
   recording: Recording,
   { giving, error }: { readonly giving: HandOverDeps; readonly error: unknown },
 ): Promise<RunEnd> {
-  const outcome = failureOf(error, deps.debug);
+  const outcome = convertErrorToOutcome(error, deps.debug);
   const work = recording.work();
   const isolation = deps.connect.isolation();
   const ended: Work | null =
@@ -164,7 +164,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
 async function giveUnfinished({ log }: ActionDeps, giving: HandOverDeps, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
-      `The work so far could not be handed over, so the next hand-over includes it: ${completeSentence(messageOf(error))}`,
+      `The work so far could not be handed over, so the next hand-over includes it: ${completeSentence(getErrorMessage(error))}`,
     );
   });
 }
@@ -192,7 +192,7 @@ function handOverPatches(
         .then(() => folder.write('loop/beside.patch', text))
         .catch((error: unknown) => {
           // Do not warn, because the name of this work is reported anyway.
-          debug(`The agent's work beside the work tree could not be handed over: ${messageOf(error)}`);
+          debug(`The agent's work beside the work tree could not be handed over: ${getErrorMessage(error)}`);
         });
     },
     kept: async () => {

@@ -3,7 +3,7 @@ import { loadableAgents } from '../../agents/all.ts';
 import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import type { AgentManifest } from '../../core/agents/manifest.ts';
 import { judgeRules, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
-import { localPortsOf } from '../../core/isolation/hosts.ts';
+import { listLocalPorts } from '../../core/isolation/hosts.ts';
 import { listMcpHosts, listUnreachableHosts } from '../../core/mcp/parse-servers.ts';
 import { type McpServer, describeVariableProblems } from '../../core/mcp/values.ts';
 import type { AgentStep, Pipeline } from '../../core/pipeline/pipeline.ts';
@@ -50,7 +50,7 @@ export function openServerHosts(
   for (const sentence of unmapped) log.warning(sentence);
   isolation.allow(listMcpHosts(servers));
   const closed =
-    isolation.agentSandbox === null ? [] : listUnreachableHosts(servers, localPortsOf(config.isolation.hosts));
+    isolation.agentSandbox === null ? [] : listUnreachableHosts(servers, listLocalPorts(config.isolation.hosts));
   if (closed.length > 0)
     log.warning(
       `The isolated agent cannot reach the MCP servers at ${listFirstNames(closed)}. Name a port of localhost in \`allowed-hosts\`; hosts of a private network stay closed.`,

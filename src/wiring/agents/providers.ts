@@ -1,10 +1,10 @@
 import { findLoginProblems, mergeProviders, findProviderKey } from '../../config/agent-environment.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
-import { type AgentName, AGENTS, keyVariablesOf } from '../../core/agent-names.ts';
+import { type AgentName, AGENTS, listKeyVariables } from '../../core/agent-names.ts';
 import { LOGIN_INPUTS, describeSeveralLogins } from '../../core/agents/login-term.ts';
 
 /** Returns the co-author lines that commits may have for the agents. */
-export function coAuthorsOf(order: Order): readonly string[] {
+export function listCoAuthors(order: Order): readonly string[] {
   return order.flatMap(({ name }) => AGENTS[name].coAuthor ?? []);
 }
 
@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Order = readonly Pick<ConfiguredAgent, 'name'>[];
 
 /** Returns the reasons why an agent of the order cannot log in, as sentences; empty if all can. */
-export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {
+export function listLoginProblems(environment: Environment, order: Order): readonly string[] {
   return [...new Set(order.flatMap(({ name }) => findLoginProblems(environment, AGENTS[name].provider)))];
 }
 
@@ -25,9 +25,11 @@ export function loginProblemsOf(environment: Environment, order: Order): readonl
  */
 export function describeAmbiguousLogins(environment: Environment, order: Order, logsIn: boolean): readonly string[] {
   return order.flatMap(({ name }) => {
-    const others = order.flatMap((one) => (one.name === name ? [] : keyVariablesOf(one.name)));
+    const others = order.flatMap((one) => (one.name === name ? [] : listKeyVariables(one.name)));
     const clouds = AGENTS[name].provider.switches.filter((variable) => environment[variable] === '1');
-    const given = keyVariablesOf(name).filter((key) => !others.includes(key) && (environment[key] ?? '').trim() !== '');
+    const given = listKeyVariables(name).filter(
+      (key) => !others.includes(key) && (environment[key] ?? '').trim() !== '',
+    );
     const named = (variables: readonly string[]) =>
       variables.map((variable) => (logsIn ? LOGIN_INPUTS.get(variable) : undefined) ?? variable);
     if (clouds.length === 0) return logsIn ? (describeSeveralLogins(named(given)) ?? []) : [];
@@ -40,7 +42,7 @@ export function findProblemsByAgent(
   environment: Environment,
   order: Order,
 ): Readonly<Partial<Record<AgentName, readonly string[]>>> {
-  return Object.fromEntries(order.map((one) => [one.name, loginProblemsOf(environment, [one])]));
+  return Object.fromEntries(order.map((one) => [one.name, listLoginProblems(environment, [one])]));
 }
 
 /** Returns the keys that protect stored data: those of the agents that have one, each once, in their order. */

@@ -9,20 +9,20 @@ import {
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
-import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
+import { pickTaskLabel } from '../../core/doctor/repository-findings.ts';
 import { toRootPath } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
-import { buildVerificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
+import { buildVerificationSubject, matchesVerification } from '../../core/lane/verification.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { getErrorText, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
 import type { KnownLane } from '../../gate/deps.ts';
 import { NO_NEEDS, type Examination } from '../../run/deps.ts';
 import { findCacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
-import { effectiveSettingsOf } from '../settings/effective-settings.ts';
+import { readEffectiveSettings } from '../settings/effective-settings.ts';
 import { actionRules, tryPipeline } from './try-pipeline.ts';
-import { baseTrialOf, tryApiKey, VERIFY_MS, listUnpricedModels } from './trials.ts';
+import { judgeBaseTrial, tryApiKey, VERIFY_MS, listUnpricedModels } from './trials.ts';
 import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
 import { hashText } from '../../run/packed-journal.ts';
 
@@ -37,14 +37,14 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
   const written = await readWorkflowFiles(context.workspace);
-  const settings = await effectiveSettingsOf(written, { folder: context.workspace, env: environment });
+  const settings = await readEffectiveSettings(written, { folder: context.workspace, env: environment });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(context.workspace, toRootPath(config.workingDirectory, '.ralph/AGENT.md'));
   const name = `${context.repository.owner}/${context.repository.repo}`;
   const [ofRepository, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
     forge.settings({
-      label: taskLabelOf(actionRules, workflows[0] ?? null, settings),
+      label: pickTaskLabel(actionRules, workflows[0] ?? null, settings),
       workflows: workflows.map(({ path }) => path),
       branches: [...new Set([known.branch, ...listExampleBranches(config.branchPrefix)])],
     }),
@@ -172,7 +172,7 @@ async function tryBase(
     const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
     if (
       baseVerification !== null &&
-      isVerificationOf(baseVerification, buildVerificationSubject(config.verify, { commit: base, sha256: hashText }))
+      matchesVerification(baseVerification, buildVerificationSubject(config.verify, { commit: base, sha256: hashText }))
     )
       return {
         kind: 'remembered',
@@ -183,8 +183,8 @@ async function tryBase(
     const verifier = await by.verifier();
     const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
     const end = await verifier.verify({ folder, from: 0, timeoutMs, signal, onReport: null });
-    return baseTrialOf(end, timeoutMs);
+    return judgeBaseTrial(end, timeoutMs);
   } catch (error) {
-    return { kind: 'impossible', why: completeSentence(textOf(error)) };
+    return { kind: 'impossible', why: completeSentence(getErrorText(error)) };
   }
 }

@@ -13,7 +13,7 @@ import {
   buildVerifyEnvironment,
   describeWithheldVariables,
 } from '../../config/agent-environment.ts';
-import { workingFolderOf } from '../../config/fields.ts';
+import { parseWorkingFolder } from '../../config/fields.ts';
 import { DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
@@ -27,14 +27,14 @@ import {
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
-import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
+import { pickTaskLabel } from '../../core/doctor/repository-findings.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { toRootPath } from '../../core/folder.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { parseBudgetIn } from '../../core/snapshot/snapshot.ts';
 import { sumWindows } from '../../core/sharing/budget.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import { findWorkingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
@@ -50,7 +50,7 @@ import { openPlaces } from '../lane-places.ts';
 import { createPrintingLog, findOwnRepository } from '../own-github.ts';
 import { readSettingsInForce } from '../settings/effective-settings.ts';
 import { actionRules, tryPipelines } from './try-pipeline.ts';
-import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
+import { judgeBaseTrial, tryApiKey, VERIFY_MS } from './trials.ts';
 import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
 
 const GH_MS = 10_000;
@@ -60,7 +60,7 @@ const now = (): number => Date.now();
 /** Examines the set-up for the command line, with the person's checkout, machine and token. */
 export const examineCheckout: ExamineCheckout = async (asked) => {
   const { folder, remote, verify, log } = asked;
-  const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
+  const checkout = await findCheckout(folder, process.env).catch((error: unknown) => getErrorMessage(error));
   if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
   const { top } = checkout;
   const written = await readWorkflowFiles(top);
@@ -69,7 +69,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(
     top,
-    toRootPath(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
+    toRootPath(parseWorkingFolder(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
   );
   const [repository, key, opened] = await Promise.all([
     askGitHub({ ...asked, folder: top }, workflows, settings),
@@ -110,7 +110,7 @@ async function askGitHub(
       token === null
         ? createUnknownSettings('there is no token. Set GITHUB_TOKEN, or log in with `gh auth login`.')
         : await createForge(options).settings({
-            label: taskLabelOf(actionRules, workflows[0] ?? null, inForce),
+            label: pickTaskLabel(actionRules, workflows[0] ?? null, inForce),
             workflows: workflows.map(({ path }) => path),
             branches: listExampleBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
           });
@@ -193,7 +193,7 @@ async function tryVerify(
   if (withheld.length > 0) return { kind: 'withheld', why: withheld.join(' ') };
   return log === null
     ? { kind: 'not-tried' }
-    : tryCommands(top, { commands, within: workingFolderOf(step.inputs), variables }, log);
+    : tryCommands(top, { commands, within: parseWorkingFolder(step.inputs), variables }, log);
 }
 
 /**
@@ -232,7 +232,7 @@ export async function tryCommands(
     });
     const { signal } = interrupted;
     const end = await verifier.verify({ folder: clone, from: 0, timeoutMs: VERIFY_MS, signal, onReport: null });
-    return baseTrialOf(end, VERIFY_MS);
+    return judgeBaseTrial(end, VERIFY_MS);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return { kind: 'impossible', why: error.message };

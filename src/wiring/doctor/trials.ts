@@ -16,7 +16,7 @@ export const VERIFY_MS = 15 * MINUTE_MS;
 const KEY_MS = 15_000;
 
 /** Returns the result of the verify commands on a commit. A timeout does not prove that they fail. */
-export function baseTrialOf(end: Verification, limitMs: number): BaseTrial {
+export function judgeBaseTrial(end: Verification, limitMs: number): BaseTrial {
   if (end.kind === 'passed') return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
   if (end.kind === 'not-run') return { kind: 'impossible', why: 'it was interrupted.' };
   if (end.code === null)

@@ -2,8 +2,8 @@ import { findRefusedCommands } from '../../agents/rules/shell-rules.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
-import { chooseFrom, describeMovedInput, toolRulesOf } from '../../config/agent-inputs.ts';
-import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
+import { chooseFrom, describeMovedInput, parseToolRules } from '../../config/agent-inputs.ts';
+import { listField, parsePriceLines, parseWorkingFolder } from '../../config/fields.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
@@ -13,13 +13,13 @@ import { toFolderKeys, type Folder, toRootPath } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { parseSignalFiles } from '../../core/pipeline/reading/signals-in-files.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
-import { textOf, UserError } from '../../errors.ts';
+import { getErrorText, UserError } from '../../errors.ts';
 import { EVENTS } from '../../gate/event/event-table.ts';
 import { findPipeline, findStepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
 import { listUnpricedModels } from './trials.ts';
-import { ALL_PROVIDERS, describeAmbiguousLogins, findProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
+import { ALL_PROVIDERS, describeAmbiguousLogins, findProblemsByAgent, listLoginProblems } from '../agents/providers.ts';
 
 /** The rules of this version of the action. */
 export const actionRules: ActionRules = {
@@ -31,7 +31,7 @@ export const actionRules: ActionRules = {
   loginProblems: (environment, { action, inputs }) => {
     const { order } = chooseFrom(inputs);
     return [
-      ...loginProblemsOf(environment, order),
+      ...listLoginProblems(environment, order),
       ...describeAmbiguousLogins(environment, order, logsInWithoutKey(action)),
     ];
   },
@@ -48,7 +48,7 @@ export const actionRules: ActionRules = {
     ),
   keyInputs: KEY_INPUTS,
   refusedCommands: findRefusedCommands,
-  toolRulesOf,
+  toolRulesOf: parseToolRules,
   defaults: DEFAULTS,
 };
 
@@ -78,7 +78,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     return { kind: 'read', says, warnings: found.kind === 'none' ? [] : found.warnings };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return { kind: 'unknown', why: textOf(error) };
+    return { kind: 'unknown', why: getErrorText(error) };
   }
 }
 
@@ -107,7 +107,7 @@ export async function tryPipelines(
     const given = buildVerifyEnvironment(environment, names, ALL_PROVIDERS);
     const known = Object.entries(given).filter(([, text]) => !isExpression(text));
     const texts = new Set<string>();
-    const within = workingFolderOf(inputs);
+    const within = parseWorkingFolder(inputs);
     const repository = committed(within, { folder, env, texts });
     const agent = chooseFrom(inputs);
     const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';
@@ -115,7 +115,7 @@ export async function tryPipelines(
       repository,
       // Variables that every program gets have other values on the runner, but only their existence matters here.
       variables: { ...buildVerifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
-      allowedTools: toolRulesOf(tools),
+      allowedTools: parseToolRules(tools),
       within,
       agents: { agent, context: { otherLoginProblems: findProblemsByAgent(keys, agent.others) } },
     });

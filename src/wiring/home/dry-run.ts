@@ -3,7 +3,7 @@ import type { LocalRunResult } from '../../cli/run/run.ts';
 import type { Config } from '../../config/config.ts';
 import { decideNextStep, createRunSoFar } from '../../core/lane/decide.ts';
 import { isWorthWaiting } from '../../core/loop/next-action.ts';
-import { conclusionOf, type Outcome } from '../../core/outcome.ts';
+import { deriveConclusion, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { toTerminalLine } from '../../core/text/phrase.ts';
@@ -15,7 +15,7 @@ import { detectOtherRalphs, previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/own-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import { buildMcpToolRules } from '../../core/mcp/values.ts';
-import { argumentsOf } from '../agent.ts';
+import { buildCallArguments } from '../agent.ts';
 import { beginLoop } from '../../loop/loop.ts';
 import { computeBudgetLeft, composeCallPrompt, selectSetupInstructions } from '../../loop/call.ts';
 import { readSetAsideFiles, readFileTasks } from '../../loop/marks.ts';
@@ -24,7 +24,7 @@ import { findResumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import type { StateStore } from '../../ports/state.ts';
-import { findAskedTask, gatePortsOf, type HomeDeps } from '../../run/home/at-home.ts';
+import { findAskedTask, createHomeGatePorts, type HomeDeps } from '../../run/home/at-home.ts';
 import { createCheckoutFiles } from './checkout-state.ts';
 import { connectPorts } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
@@ -78,7 +78,7 @@ export async function showWhatWouldRun(
     const connections = connectAtHome({ kept, top: checkout.top, place, gate }, wired);
     const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
-    const gateDeps = await gatePortsOf(
+    const gateDeps = await createHomeGatePorts(
       { ...world, ...gate, machine, connect: { ...connections, store: () => Promise.resolve(store) } },
       { claiming: () => undefined },
     );
@@ -150,7 +150,7 @@ export async function showWhatWouldRun(
     );
     const { order, others } = config.agent;
     const agent = [...order, ...others].find(({ name }) => name === (first?.agent ?? step.agent)) ?? order[0];
-    const args = await argumentsOf(world, agent, {
+    const args = await buildCallArguments(world, agent, {
       model: first?.model ?? agent.model,
       allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...buildMcpToolRules(mcpServers)],
       servers: mcpServers,
@@ -204,7 +204,7 @@ function ended(
   print(`No call would be made${until}: ${outcome.kind} (${outcome.reason})${message}\n`);
   return {
     ended: { ...NOTHING, outcome: outcome.kind, reason: outcome.reason },
-    failed: conclusionOf(outcome, config.failOn) === 'failure',
+    failed: deriveConclusion(outcome, config.failOn) === 'failure',
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Forge } from '../../ports/forge.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import { findOwnRepository } from '../own-github.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function connectHomeForge(
     const forge = readOnly(withWishes(createForge(options)));
     return { kind: 'forge', forge, repository: options.repository };
   } catch (error) {
-    return { kind: 'none', why: messageOf(error) };
+    return { kind: 'none', why: getErrorMessage(error) };
   }
 }
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AGENTS } from '../../core/agent-names.ts';
 import type { AgentManifest } from '../../core/agents/manifest.ts';
-import { loginProblemsOf } from '../agents/providers.ts';
+import { listLoginProblems } from '../agents/providers.ts';
 import type { Config } from '../../config/config.ts';
 
 /** The agent's login on a person's machine. */
@@ -25,13 +25,13 @@ export function findHomeLogin(
   { isolation, agent }: Pick<Config, 'isolation' | 'agent'>,
   platform: NodeJS.Platform,
 ): HomeLogin {
-  const problems = loginProblemsOf(environment, agent.order);
+  const problems = listLoginProblems(environment, agent.order);
   const [{ name }, another] = agent.order;
   const { ownLogin, keys } = AGENTS[name].provider;
   const hasKey = keys.some((variable) => (environment[variable] ?? '').trim() !== '');
   if (ownLogin === null || another !== undefined || problems.length === 0 || hasKey)
     return { isolation, agentFolder: null, problems, note: null };
-  const agentFolder = ownFolderOf(ownLogin, environment);
+  const agentFolder = findCliFolder(ownLogin, environment);
   // macOS keeps the login in its keychain, so there is no file to look for.
   const hasLogin = platform === 'darwin' || existsSync(join(agentFolder, ownLogin.file));
   if (!hasLogin)
@@ -64,7 +64,7 @@ export function findHomeLogin(
 }
 
 /** Returns the folder in which a person's own CLI keeps its files. */
-export function ownFolderOf(
+export function findCliFolder(
   { folderVariable, folder }: Pick<NonNullable<AgentManifest['provider']['ownLogin']>, 'folderVariable' | 'folder'>,
   environment: NodeJS.ProcessEnv,
 ): string {

@@ -42,7 +42,7 @@ export function locateLaneFolders(place: RunFolders, lane: LaneId): RunFolders {
 }
 
 /** Returns the private folder of the run with this number. */
-export function runFolderOf({ temp }: Pick<RunFolders, 'temp'>, number: number): string {
+export function buildRunFolderPath({ temp }: Pick<RunFolders, 'temp'>, number: number): string {
   return join(temp, `run-${String(number)}`);
 }
 

@@ -14,7 +14,7 @@ import {
 import type { Config } from '../../config/config.ts';
 import { toRootPath } from '../../core/folder.ts';
 import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
-import { conclusionOf } from '../../core/outcome.ts';
+import { deriveConclusion } from '../../core/outcome.ts';
 import { policyOfShare } from '../../core/parallel/shares.ts';
 import { UserError } from '../../errors.ts';
 import { ignoreLocally, isOnBranch, readPersonCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
@@ -54,7 +54,7 @@ import { hasColours } from '../../cli/terminal-text.ts';
 import { connectHomeForge, createAbsentForge } from './forge.ts';
 import { createHomeWorld, openHomeStore, type HomeSetting, createCountdown } from './home-world.ts';
 import { findHomeLogin } from './login.ts';
-import { folderOfLanes, placeOfHome, locateLaneFolders, runFolderOf } from './place.ts';
+import { folderOfLanes, placeOfHome, locateLaneFolders, buildRunFolderPath } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
@@ -157,7 +157,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   const runTag = taken?.runTag ?? randomUUID();
   const setting = (log: HomeSetting['log'], number: number): HomeSetting => ({
     ...{ config, packageRoot: begun.packageRoot, environment, top, place, runTag, number, secrets, log },
-    runFolder: runFolderOf(place, number),
+    runFolder: buildRunFolderPath(place, number),
     repository: forge?.repository ?? { owner: 'local', repo: 'checkout' },
     agentFolder: login.agentFolder,
     loginProblems: login.problems,
@@ -203,7 +203,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   const kept = createCheckoutFiles(top);
   const { number, killed, release } = await holdCheckout(kept, taken, {
     ...{ runTag, startedAt, folder: config.workingDirectory },
-    runFolderOf: (next) => runFolderOf(place, next),
+    runFolderOf: (next) => buildRunFolderPath(place, next),
   });
   const interruption = listenForInterruption({
     say: (text) => {
@@ -226,7 +226,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
     await withNamedWait('the copy of your checkout', () => prepareCopy({ ...begun, config, leaveOut, signal }, log));
-    mkdirSync(runFolderOf(place, number), { recursive: true, mode: 0o700 });
+    mkdirSync(buildRunFolderPath(place, number), { recursive: true, mode: 0o700 });
     const world = createHomeWorld(setting(log, number));
     const report = await playAtHome(world, {
       ...{ top, place, kept, gate, interruption, startedAt, status, countdown },
@@ -243,14 +243,14 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
       },
       runName: `local-${String(number)}`,
       journalFolder: () =>
-        openJournalFolder(worked, { ...places, instead: runFolderOf(place, number), warn: log.warning }),
+        openJournalFolder(worked, { ...places, instead: buildRunFolderPath(place, number), warn: log.warning }),
       before: await lastStatus(worked, places.status),
     });
     endOwnLane();
     if (beside.length > 0) log.info('Waiting for the other branches of this run to end.');
     const others = (await Promise.all(beside)).flat();
     print('\n');
-    const isFailure = conclusionOf(report.outcome, config.failOn) === 'failure';
+    const isFailure = deriveConclusion(report.outcome, config.failOn) === 'failure';
     const [title = '', ...rest] = renderEndAtHome(report).split('\n');
     log.info(title, isFailure ? 'bad' : report.outcome.kind === 'complete' ? 'good' : 'heading');
     log.info(rest.join('\n'));

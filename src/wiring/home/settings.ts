@@ -1,6 +1,6 @@
 import { buildConfig } from '../../config/inputs.ts';
 import type { Config, ConfiguredAgent } from '../../config/config.ts';
-import { workingFolderOf } from '../../config/fields.ts';
+import { parseWorkingFolder } from '../../config/fields.ts';
 import { parseRunSettings, mergeConfigTexts } from '../../config/settings/run-texts.ts';
 import { NO_SETTINGS_MAPPING } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
@@ -36,7 +36,7 @@ async function readHomeSettings(sources: {
   const { given, temp, environment, top, branch } = sources;
   const texts = { ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
-  const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
+  const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, parseWorkingFolder(texts));
   const config = buildConfig({
     ...mergeConfigTexts({ inputs: texts, named: NO_SETTINGS_MAPPING }, settings),
     where: 'home',
@@ -79,11 +79,11 @@ export function readSharedInputs(
   files: readonly WorkflowFile[],
   given: Readonly<Record<string, string>>,
 ): WorkflowInputs {
-  const folder = workingFolderOf(given);
+  const folder = parseWorkingFolder(given);
   const steps = files.flatMap((file) =>
     file.kind === 'workflow' ? file.workflow.uses.slice(0, 1).map(({ inputs }) => ({ ...file.workflow, inputs })) : [],
   );
-  const workflow = steps.find(({ inputs }) => workingFolderOf(inputs) === folder);
+  const workflow = steps.find(({ inputs }) => parseWorkingFolder(inputs) === folder);
   if (workflow === undefined) return { inputs: {}, note: null };
   const wanted = SHARED.filter((name) => !Object.hasOwn(given, name) && (workflow.inputs[name] ?? '').trim() !== '');
   const unknown = wanted.filter((name) => isExpression(workflow.inputs[name] ?? ''));

@@ -9,7 +9,7 @@ import {
   requiresNetworkLimit,
   type HostRule,
   findModelHosts,
-  modelHostsOf,
+  listModelHosts,
   nameOfTarget,
   withHosts,
 } from '../../core/isolation/hosts.ts';
@@ -27,7 +27,7 @@ import { describeWritableFolders } from '../../core/isolation/program-folders.ts
 import { isWithin } from '../../core/isolation/view.ts';
 import { describeRemains } from '../../core/isolation/sandbox-record.ts';
 import { listFirstNames } from '../../core/text/phrase.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { getErrorMessage, UserError } from '../../errors.ts';
 import { createProxyFinder } from '../../github/proxied-fetch.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
@@ -55,7 +55,7 @@ export async function createIsolation(world: World): Promise<Isolation> {
   const mustLimit = requiresNetworkLimit(config.isolation.hosts);
   let opened: OpenedAgentSandbox | null = null;
   for (const level of listLevelsToTry(wanted)) {
-    const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => messageOf(error));
+    const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => getErrorMessage(error));
     if (typeof tried !== 'string') {
       opened = tried;
       break;
@@ -254,8 +254,8 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
 
 /** Warns of writable program folders. Inside namespaces they are read-only anyway. */
 async function warnOfOpenPrograms({ environment, context, log }: World): Promise<void> {
-  const { programFoldersOf } = await import('../../isolation/program-folders.ts');
-  const folders = await programFoldersOf(environment.PATH ?? '');
+  const { findProgramFolders } = await import('../../isolation/program-folders.ts');
+  const folders = await findProgramFolders(environment.PATH ?? '');
   // For `verify`, ignore those in the work tree, because its programs come from the clean clone.
   const warning = describeWritableFolders(folders.filter(({ path }) => !isWithin(path, context.workspace)));
   if (warning !== null) log.warning(warning);
@@ -273,7 +273,7 @@ function modelHosts({ environment }: World, agents: readonly AgentName[]): reado
   const bases = Object.entries(environment).filter(([name]) => isProviderAddress(name));
   // An IPv6 address has brackets in a URL, so remove them.
   const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));
-  return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
+  return [...listModelHosts(agents), ...ofGateways.filter((host) => host !== '')];
 }
 
 /**

@@ -2,13 +2,13 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:f
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ConfiguredAgent } from '../../config/config.ts';
-import { localPortsOf } from '../../core/isolation/hosts.ts';
+import { listLocalPorts } from '../../core/isolation/hosts.ts';
 import {
   forbidsPrograms,
   HIDDEN_FOLDERS,
   isWithin,
   findRunnerFolders,
-  topFolderOf,
+  findTopFolder,
 } from '../../core/isolation/view.ts';
 import { readText, listToolFolders } from '../../isolation/namespaces/namespaces.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
@@ -79,7 +79,7 @@ export function buildSandboxOptions(world: World): AgentSandboxOptions {
       ...world.hidden,
       context.workspace,
       ...works.flatMap((work) => (isFilled(work) ? runnerFolders(work) : checkoutsIn(work))),
-      ...works.flatMap((work) => topFolderOf(resolveLinks(work))),
+      ...works.flatMap((work) => findTopFolder(resolveLinks(work))),
       ...otherRunners(runnerWork),
       ...findRunnerFolders(topOfMachine(), process.getuid?.() ?? 0),
     ],
@@ -89,7 +89,7 @@ export function buildSandboxOptions(world: World): AgentSandboxOptions {
       ...(isInstalled ? [install] : []),
       ...order.flatMap(({ path }) => (path === null ? [] : programFolders(path))),
     ],
-    localPorts: localPortsOf(config.isolation.hosts),
+    localPorts: listLocalPorts(config.isolation.hosts),
     worker: createWorkerProgram(actionFolder),
     places: buildSandboxPlaces(environment),
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { answerSettings, type GivenTexts, selectOwnTexts, listSettingsPaths } from '../../config/settings/run-texts.ts';
-import { workingFolderOf } from '../../config/fields.ts';
+import { parseWorkingFolder } from '../../config/fields.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import { isExpression, type RalphStep } from '../../core/doctor/workflow.ts';
@@ -21,9 +21,9 @@ import { readWorkflowFiles } from '../doctor/workflow-files.ts';
  */
 export async function readSettingsInForce(
   files: readonly WorkflowFile[],
-  where: Parameters<typeof effectiveSettingsOf>[1],
+  where: Parameters<typeof readEffectiveSettings>[1],
 ): Promise<readonly ReportedSettings[]> {
-  if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
+  if (files.some(({ kind }) => kind === 'workflow')) return readEffectiveSettings(files, where);
   // The next run most likely works in the folder of the last one, so use that.
   const last = await findLastRun(where.folder);
   return [await settingsAtHome(last?.folder ?? '', where)];
@@ -36,19 +36,19 @@ export async function readSettingsInForce(
 export async function readSettingsWithin(
   within: Folder,
   files: readonly WorkflowFile[],
-  where: Parameters<typeof effectiveSettingsOf>[1],
+  where: Parameters<typeof readEffectiveSettings>[1],
 ): Promise<ReportedSettings> {
   const worksThere = ({ workflow: { uses } }: Extract<WorkflowFile, { kind: 'workflow' }>): boolean =>
-    workingFolderOf(uses[0]?.inputs ?? {}) === within;
+    parseWorkingFolder(uses[0]?.inputs ?? {}) === within;
   const workflows = files.filter((file) => file.kind === 'workflow');
   const chosen = workflows.find(worksThere) ?? (within === '' ? workflows[0] : undefined);
-  const [answered] = chosen === undefined ? [] : await effectiveSettingsOf([chosen], where);
+  const [answered] = chosen === undefined ? [] : await readEffectiveSettings([chosen], where);
   return answered ?? settingsAtHome(within, where);
 }
 
 async function settingsAtHome(
   within: Folder,
-  { folder, env }: Parameters<typeof effectiveSettingsOf>[1],
+  { folder, env }: Parameters<typeof readEffectiveSettings>[1],
 ): Promise<ReportedSettings> {
   const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
   const files = await settingsTexts({ folder, within, env });
@@ -60,7 +60,7 @@ async function settingsAtHome(
  * Returns the settings that runs of each workflow with the action would have. These are the settings of its first step,
  * which is the gate's if there are three jobs. `folder` is the checkout, whose committed settings file is used.
  */
-export async function effectiveSettingsOf(
+export async function readEffectiveSettings(
   files: readonly WorkflowFile[],
   { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<readonly ReportedSettings[]> {
@@ -73,7 +73,7 @@ export async function effectiveSettingsOf(
     if (step === undefined) continue;
     const { environment } = step;
     const given = await givenBy(step);
-    const within = workingFolderOf(selectOwnTexts(given));
+    const within = parseWorkingFolder(selectOwnTexts(given));
     const files = known.has(within) ? (known.get(within) ?? null) : await settingsTexts({ folder, within, env });
     known.set(within, files);
     answers.push(answerSettings({ workflow: path, given, environment, files }));

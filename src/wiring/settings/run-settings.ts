@@ -16,7 +16,7 @@ import {
   ORGANISATION_FILE,
   parseOrganisationSettings,
 } from '../../config/settings/settings-input.ts';
-import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
+import { parseRepositoryName, parseWorkingFolder } from '../../config/fields.ts';
 import { getDefault } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { UserError } from '../../errors.ts';
@@ -40,7 +40,7 @@ export async function readConfigTexts(
   if (handoffBehindGate(texts) !== null) return readSettledTexts(texts, null);
   const own = selectOwnTexts(given);
   const base = await readBase(own, { environment, context });
-  const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
+  const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, parseWorkingFolder(own));
   const settled = mergeConfigTexts(given, settings, await readOrganisation(own, { environment, context }));
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
@@ -147,7 +147,7 @@ export async function readSettingsFiles(
   const named = (texts['base-branch'] ?? '').trim();
   const wanted: BaseOnDisk = {
     folder,
-    paths: listSettingsPaths(workingFolderOf(texts)),
+    paths: listSettingsPaths(parseWorkingFolder(texts)),
     baseBranch: named === '' ? baseBranch : named,
     branchPrefix: (texts['branch-prefix'] ?? getDefault('branch-prefix')).trim(),
   };

@@ -9,7 +9,7 @@ import { ACTION_FOLDER } from '../../../testbed/testbed.ts';
 import type { RunningMain } from '../../../testbed/runner.ts';
 import type { Behaviour } from '../../../testbed/scripted-agent.ts';
 import type { LaneState } from '../../../src/core/lane/state/state.ts';
-import { identitiesOf } from '../../../src/runner/run-context.ts';
+import { deriveRunIdentities } from '../../../src/runner/run-context.ts';
 import { noOwnMachine } from '../../own-machine.ts';
 import { IS_DEEP } from '../../runs.ts';
 import { openAtUser, openDoors } from './open-doors.ts';
@@ -147,7 +147,7 @@ export function openScratch({
 function aimsAt({ pid }: RunningMain): string {
   const variables = readFileSync(`/proc/${String(pid)}/environ`, 'utf8').split('\0');
   const environment = Object.fromEntries(variables.map((line) => line.split(/=(.*)/s, 2) as [string, string]));
-  const [{ runFolder }] = identitiesOf(environment);
+  const [{ runFolder }] = deriveRunIdentities(environment);
   const aims = {
     run_folder: runFolder,
     runner_files: dirname(environment['GITHUB_ENV'] ?? ''),

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHAIN_START, chainJournalLine } from '../../../src/core/journal/parse-journal.ts';
 import { parseReceipts, type RunReceipt, serializeReceipts } from '../../../src/core/receipt/receipt.ts';
 import {
-  branchQuestionOf,
+  buildBranchQuestion,
   type CloneBranch,
   ONLY_RECORDED,
   type ReceiptVerification,
@@ -52,7 +52,7 @@ beforeAll(async () => {
   git(folder, ['clone', '--quiet', scene.testbed.remote.repositoryFolder, original]);
   git(original, ['fetch', '--quiet', 'origin', `+${STATE}:${STATE}`]);
   receipts = parseReceipts((await ralph(['receipt', pull, '--dir', original, '--json'])).out) ?? [];
-  const question = branchQuestionOf(receipts);
+  const question = buildBranchQuestion(receipts);
   const clone = await openReceiptClone({ folder: original, remote: 'origin' }, process.env);
   branch = question === null ? null : await clone.readBranch(question);
 });

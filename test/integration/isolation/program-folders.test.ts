@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { findWritableFolders } from '../../../src/core/isolation/program-folders.ts';
-import { programFoldersOf } from '../../../src/isolation/program-folders.ts';
+import { findProgramFolders } from '../../../src/isolation/program-folders.ts';
 
 let root = '';
 beforeEach(() => {
@@ -19,7 +19,7 @@ afterEach(() => {
 
 const at = (...names: readonly string[]): string => join(root, ...names);
 const openIn = async (...folders: readonly string[]): Promise<readonly string[]> =>
-  findWritableFolders(await programFoldersOf(folders.join(':')));
+  findWritableFolders(await findProgramFolders(folders.join(':')));
 
 test('folders that everybody can write are found, and those that are not there where everybody could make them', async () => {
   const [closed, open] = [at('closed'), at('open')];

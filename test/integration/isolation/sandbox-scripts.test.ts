@@ -14,8 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sandboxGuardOf } from '../../../src/isolation/namespaces/namespaces.ts';
-import { agentSandboxOf } from '../../../src/isolation/namespaces/sandbox-of.ts';
+import { buildSandboxGuard } from '../../../src/isolation/namespaces/namespaces.ts';
+import { buildAgentSandbox } from '../../../src/isolation/namespaces/sandbox-of.ts';
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
 import {
   CHANGE_OWNER_SCRIPT,
@@ -206,15 +206,15 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     ['of none', 'rm -f /run/ralph-sandbox', '97'],
   ])('the guard lets through what is in the place %s', (_, make, said) => {
     machine.run('sh', '-c', make);
-    expect(machine.run('sh', '-c', `sh -c '${sandboxGuardOf(UID)} echo in' 2>&1 || echo $?`)).toBe(`${said}\n`);
+    expect(machine.run('sh', '-c', `sh -c '${buildSandboxGuard(UID)} echo in' 2>&1 || echo $?`)).toBe(`${said}\n`);
   });
 
   test('a home is made in the own sandbox and nowhere else', async () => {
     const root = await findRoot({ PATH: process.env['PATH'] });
     const folder = join(base, 'ralph-sandbox-aaaaaaaa');
     mkdirSync(join(folder, 'trees'), { recursive: true });
-    const agentSandbox = agentSandboxOf({
-      ...{ root, runFolder: base, uid: UID, way: [], withTree: null, guard: sandboxGuardOf(UID), lost: () => null },
+    const agentSandbox = buildAgentSandbox({
+      ...{ root, runFolder: base, uid: UID, way: [], withTree: null, guard: buildSandboxGuard(UID), lost: () => null },
       record: {
         ...{ version: 2, uid: UID, folder, userName: '', run: null, isLeaving: false },
         ...{ given: [], opened: [], closed: [] },

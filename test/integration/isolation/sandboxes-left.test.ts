@@ -27,7 +27,7 @@ import {
 import { removeAbandoned, removeAgentSandbox } from '../../../src/isolation/namespaces/remove.ts';
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
 import { RESERVATION_PREFIX } from '../../../src/isolation/namespaces/scripts.ts';
-import { removeSandboxesOf } from '../../../src/wiring/agent.ts';
+import { removeRunSandboxes } from '../../../src/wiring/agent.ts';
 import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { createRunnerFolders } from './sandbox-fixture.ts';
 
@@ -208,7 +208,7 @@ describe.skipIf(noOwnMachine !== null)('a sandbox that could not be removed', ()
     writeAgentSandboxRecord(options, recordOf(first, null));
     const sandbox = { version: 1, id: '0b0e6a3e-7c3c-4d5e-9d55-2f1f0c7b1a11', folder: second };
     writeFileSync(join(options.runFolder, 'sandbox.json'), JSON.stringify(sandbox));
-    expect(await removeSandboxesOf(options, process.env)).toEqual(NO_REMAINS);
+    expect(await removeRunSandboxes(options, process.env)).toEqual(NO_REMAINS);
     expect(readdirSync(agentSandboxes)).toEqual([]);
     expect(readdirSync(options.runFolder)).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../../../src/run/run-record.ts';
-import { identitiesOf, takeIdentity } from '../../../src/runner/run-context.ts';
+import { deriveRunIdentities, takeIdentity } from '../../../src/runner/run-context.ts';
 
 let temp = '';
 beforeEach(() => {
@@ -36,7 +36,9 @@ test('main takes a folder of its own, and post finds it by what the runner gives
   const main = takeIdentity(job({ GITHUB_ACTION: '__ralph' }));
   expect(main.runTag).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(statSync(main.runFolder).mode & 0o777).toBe(0o700);
-  expect(identitiesOf(job({ GITHUB_ACTION: '__post', ANTHROPIC_API_KEY: 'changed by GITHUB_ENV' }))[0]).toEqual(main);
+  expect(deriveRunIdentities(job({ GITHUB_ACTION: '__post', ANTHROPIC_API_KEY: 'changed by GITHUB_ENV' }))[0]).toEqual(
+    main,
+  );
 });
 
 test.each([
@@ -46,20 +48,20 @@ test.each([
   { GITHUB_RUN_ATTEMPT: '2' },
   { GITHUB_JOB: 'other' },
 ])('another job (%j) is another run', (change) => {
-  const [mine, other] = [identitiesOf(job())[0], identitiesOf(job(change))[0]];
+  const [mine, other] = [deriveRunIdentities(job())[0], deriveRunIdentities(job(change))[0]];
   expect(other.runTag).not.toBe(mine.runTag);
   expect(other.key.equals(mine.key)).toBe(false);
 });
 
 test('a job that uses the action again takes the next one; a folder or link that lies there is not taken', () => {
-  const [first, second, third] = identitiesOf(job());
+  const [first, second, third] = deriveRunIdentities(job());
   expect(takeIdentity(job())).toEqual(first);
   symlinkSync(tmpdir(), second?.runFolder ?? '');
   expect(takeIdentity(job())).toEqual(third);
 });
 
 test('where every folder is taken, the run does not begin', () => {
-  for (const { runFolder } of identitiesOf(job())) mkdirSync(runFolder);
+  for (const { runFolder } of deriveRunIdentities(job())) mkdirSync(runFolder);
   expect(() => takeIdentity(job())).toThrow('This job uses the action more than 8 times');
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { circuitOpenerOf } from '../../../src/core/others/left-circuit.ts';
+import { findCircuitOpener } from '../../../src/core/others/left-circuit.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
@@ -328,7 +328,7 @@ describe('a circuit that another Ralph left open in the checkout', () => {
       const { circuit: kept, tasks, lastRun, sequence, transitions } = savedState(project);
       expect(kept).toMatchObject({ kind: 'open', openedAt: noon - MINUTE });
       expect({ tasks, lastRun, sequence }).toEqual({ tasks: {}, lastRun: null, sequence: 1 });
-      expect(circuitOpenerOf(transitions)).toBe('another-ralph');
+      expect(findCircuitOpener(transitions)).toBe('another-ralph');
       const again = await runOnce(project);
       expect(again).toMatchObject(held);
       expect(warningsIn(again).join()).not.toContain('Another Ralph left its circuit open');

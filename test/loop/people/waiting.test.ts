@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { listLaneAnswers } from '../../../src/core/snapshot/snapshot.ts';
-import { progressOf } from '../../../src/core/tasks/queue.ts';
+import { getProgress } from '../../../src/core/tasks/queue.ts';
 import { UserError } from '../../../src/errors.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
@@ -108,7 +108,7 @@ test('its progress is stored once, by the branch that worked on it last', async 
   const files = project.kept.refs.shared.snapshot;
   const lanes = [...files.keys()].filter((path) => path.startsWith('lanes/')).map((path) => path.slice(6, -5));
   expect(lanes.toSorted()).toEqual(['issue-1', 'queue']);
-  const knowing = lanes.filter((lane) => progressOf(savedState(project, lane).tasks, 'issue-1').attempts > 0);
+  const knowing = lanes.filter((lane) => getProgress(savedState(project, lane).tasks, 'issue-1').attempts > 0);
   expect(knowing).toEqual(['issue-1']);
   const named = JSON.parse(files.get('issues/1.json') ?? '') as object;
   expect(Object.keys(named).toSorted()).toEqual(['at', 'attempts', 'isAsked', 'lane', 'task', 'version']);
@@ -125,8 +125,8 @@ test('a killed run of the queue counts nothing of it as its own', async () => {
   const killed = await runOnce(project, { tap: killAt((name) => name === 'agent.call', 'after') });
   await finishOnce(project, killed);
   const { tasks } = savedState(project);
-  expect(progressOf(tasks, 'issue-2').attempts).toBe(1);
-  expect(progressOf(tasks, 'issue-1')).toMatchObject({ state: 'todo', attempts: 0 });
+  expect(getProgress(tasks, 'issue-2').attempts).toBe(1);
+  expect(getProgress(tasks, 'issue-1')).toMatchObject({ state: 'todo', attempts: 0 });
   expect(listLaneAnswers(project.kept.refs.shared.snapshot)).toMatchObject([{ lane: 'issue-1', task: 'issue-1' }]);
 });
 

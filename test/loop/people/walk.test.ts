@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { listNeedsIn } from '../../../src/core/people/notifications.ts';
-import { progressOf } from '../../../src/core/tasks/queue.ts';
+import { getProgress } from '../../../src/core/tasks/queue.ts';
 import { IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
@@ -95,7 +95,7 @@ function unheard(project: Project): readonly string[] {
   return openIssues(project).flatMap((number) => {
     const id = `issue-${String(number)}`;
     const found = lanes(id).filter((lane) => savedDocument(project, lane) !== null);
-    const states = found.map((lane) => progressOf(savedState(project, lane).tasks, id).state);
+    const states = found.map((lane) => getProgress(savedState(project, lane).tasks, id).state);
     const waits = states[0] === 'blocked' || states[0] === 'failed';
     const isKnown = open.some(({ about }) => about === id || about === `lane-${id}`);
     return waits && !states.includes('done') && !isKnown ? [`${id} is ${states[0] ?? ''}, and nobody knows`] : [];
@@ -159,7 +159,7 @@ async function isTakenUp(project: Project, id: string, run: ReturnType<typeof be
   const { called } = await run(schedule);
   const states = ['queue', id]
     .filter((lane) => savedDocument(project, lane) !== null)
-    .map((lane) => progressOf(savedState(project, lane).tasks, id).state);
+    .map((lane) => getProgress(savedState(project, lane).tasks, id).state);
   return called.includes(id) || states.includes('done');
 }
 

@@ -2,7 +2,7 @@ import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { describe, expect, test } from 'vitest';
 import { findProposal } from '../../../src/core/snapshot/proposals.ts';
 import { listLaneAnswers } from '../../../src/core/snapshot/snapshot.ts';
-import { progressOf } from '../../../src/core/tasks/queue.ts';
+import { getProgress } from '../../../src/core/tasks/queue.ts';
 import { finisher, steadyWorker, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import {
   addIssue,
@@ -132,7 +132,7 @@ describe('a proposal', () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '1' } });
     await runOnce(project);
     const before = savedState(project).tasks;
-    expect(progressOf(before, 'issue-1').state).toBe('failed');
+    expect(getProgress(before, 'issue-1').state).toBe('failed');
     project.script.behaviours = [proposer(TWO)];
     await runOnce(project, { event: plan });
     expect(savedState(project).tasks).toEqual(before);
@@ -213,13 +213,13 @@ describe('an approval', () => {
     const run = await runOnce(project);
     const worked = project.script.calls.slice(1).map(({ prompt }) => /^# Your task: (\S+)$/m.exec(prompt)?.[1]);
     expect([...new Set(worked)]).toEqual(['issue-501']);
-    expect(progressOf(savedState(project).tasks, 'issue-501')).toMatchObject({ state: 'failed', reason: 'ceiling' });
+    expect(getProgress(savedState(project).tasks, 'issue-501')).toMatchObject({ state: 'failed', reason: 'ceiling' });
     expect(run.end).toBe('blocked (needs_human)');
     // Each call may spend what is left.
     expect(project.script.calls.map(({ budgetUsd }) => budgetUsd).slice(1)).toEqual([0.3, expect.closeTo(0.1)]);
     expect(commentOn(project, 501)).toContain(String.raw`has used up the \$0.30 approved for it`);
     expect(commentOn(project, 501)).toContain('/ralph retry');
-    expect(progressOf(savedState(project).tasks, 'issue-502').state).toBe('todo');
+    expect(getProgress(savedState(project).tasks, 'issue-502').state).toBe('todo');
   });
 
   test("a ceiling binds the queue and the issue's own branch together", async () => {
@@ -265,7 +265,7 @@ describe('an approval', () => {
       (call) => ({ ...steadyWorker(call), output: { ...steadyWorker(call).output, costUsd: 0.2 } }),
     ];
     expect(await runOnce(project)).toMatchObject({ calls: 1 });
-    expect(progressOf(savedState(project).tasks, 'issue-501')).toMatchObject({ state: 'failed', reason: 'ceiling' });
+    expect(getProgress(savedState(project).tasks, 'issue-501')).toMatchObject({ state: 'failed', reason: 'ceiling' });
   });
 
   test('a finished sub-issue lets the next one begin', async () => {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
 import { buildConfig, buildConfigFromInputs } from '../../../src/config/inputs.ts';
-import { workingFolderOf } from '../../../src/config/fields.ts';
+import { parseWorkingFolder } from '../../../src/config/fields.ts';
 import { parseRunSettings, mergeConfigTexts, mergeFoundTexts } from '../../../src/config/settings/run-texts.ts';
 import { NO_SETTINGS_MAPPING } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
@@ -89,7 +89,7 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
-  const settings = parseRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
+  const settings = parseRunSettings(project.environment, { texts, unread: {} }, parseWorkingFolder(given));
   return buildConfig(mergeConfigTexts({ inputs: given, named: NO_SETTINGS_MAPPING }, settings));
 }
 

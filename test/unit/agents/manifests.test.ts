@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadableAgents } from '../../../src/agents/all.ts';
 import type { LoadableAgent } from '../../../src/agents/manifest.ts';
-import { AGENT_NAMES, AGENTS, KEY_INPUTS, keyVariablesOf } from '../../../src/core/agent-names.ts';
+import { AGENT_NAMES, AGENTS, KEY_INPUTS, listKeyVariables } from '../../../src/core/agent-names.ts';
 import { allowsHost } from '../../../src/core/isolation/hosts.ts';
 
 const SRC = join(import.meta.dirname, '../../../src');
@@ -34,12 +34,12 @@ describe.each(AGENT_NAMES)('the manifest of %s', (name) => {
 
   test('has keys that its CLI gets, and hosts that only the broker reaches', async () => {
     for (const key of [...provider.keys, ...provider.otherSecrets]) expect(key).toMatch(provider.variables);
-    for (const key of keyVariablesOf(name)) expect(provider.keys).toContain(key);
+    for (const key of listKeyVariables(name)) expect(provider.keys).toContain(key);
     for (const key of [...provider.cloudKeys, ...provider.lastingCloudKeys])
       expect(key).toMatch(provider.cloudVariables);
     const access = (await manifest.adapter()).accessOf(
       Object.fromEntries(
-        keyVariablesOf(name)
+        listKeyVariables(name)
           .slice(0, 1)
           .map((key) => [key, 'a-key-of-the-test']),
       ),

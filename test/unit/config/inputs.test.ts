@@ -231,7 +231,7 @@ describe('what each input refuses, with its name, its value and what is expected
     ['agent-stall-minutes', '0', /is not a number from 0.1/],
     ['mcp-config', '../mcp.json', /must be a path inside the working directory/],
     ['mcp-config', '/etc/mcp.json', /must be a path inside the working directory/],
-    ['mcp-config', '{"mcpServers": {"a": {}}}', /mcpServers\.a has no `command` and no `url`/],
+    ['mcp-config', '{"mcpServers": {"a": {}}}', /- mcp-config: mcpServers\.a has no `command` and no `url`/],
     ['max-calls-per-hour', '0', /is not a whole number from 1/],
     ['max-tokens-per-hour', '1k', /is not a whole number/],
     ['max-cost-usd', '$5', /is not a number/],
@@ -314,6 +314,7 @@ describe('problems', () => {
       'something-else': 'x',
     };
     expect(Object.keys(withoutUnknownInputs(given))).toEqual(['verify', 'settings', 'max-patch-kib', 'api-key']);
+    expect(withoutUnknownInputs({ phase: 'gate' })).toEqual({});
   });
 
   test('an input that is not given has its default', () => {

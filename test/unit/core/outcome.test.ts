@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conclusionOf, type Outcome, type OutcomeKind } from '../../../src/core/outcome.ts';
+import { deriveConclusion, type Outcome, type OutcomeKind } from '../../../src/core/outcome.ts';
 
 const at = Date.parse('2026-11-21T17:05:00Z');
 const circuit = (tripped: 'this-run' | 'earlier'): Outcome => ({
@@ -46,17 +46,17 @@ const defaults: readonly OutcomeKind[] = ['halted', 'failed'];
 test.each(ends.map(([outcome, conclusion]) => ({ outcome, name: `${outcome.kind} (${outcome.reason})`, conclusion })))(
   '$name is a $conclusion',
   ({ outcome, conclusion }) => {
-    expect(conclusionOf(outcome, defaults)).toBe(conclusion);
+    expect(deriveConclusion(outcome, defaults)).toBe(conclusion);
   },
 );
 
 describe('fail-on', () => {
   test('an empty list makes nothing red', () => {
-    expect(ends.filter(([outcome]) => conclusionOf(outcome, []) === 'failure')).toEqual([]);
+    expect(ends.filter(([outcome]) => deriveConclusion(outcome, []) === 'failure')).toEqual([]);
   });
 
   test('may name any kind', () => {
-    expect(conclusionOf({ kind: 'limit', reason: 'iterations' }, ['limit'])).toBe('failure');
-    expect(conclusionOf({ kind: 'blocked', reason: 'needs_human' }, ['blocked'])).toBe('failure');
+    expect(deriveConclusion({ kind: 'limit', reason: 'iterations' }, ['limit'])).toBe('failure');
+    expect(deriveConclusion({ kind: 'blocked', reason: 'needs_human' }, ['blocked'])).toBe('failure');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type DashboardBox, DASHBOARD_MARKER, renderBox } from '../../../src/core/dashboard/boxes.ts';
 import { EVENTS, meaningOfEvent } from '../../../src/gate/event/event-table.ts';
-import { requesterOf, type EventInputs, type Intent } from '../../../src/gate/event/intent.ts';
+import { findRequester, type EventInputs, type Intent } from '../../../src/gate/event/intent.ts';
 import { isAskedFor } from '../../../src/gate/people/trust.ts';
 import type { Forge, Permission } from '../../../src/ports/forge.ts';
 import { changed, examplesOf, type Payload } from './webhooks.ts';
@@ -138,7 +138,7 @@ describe('the contract says of every event what it means', () => {
     const meaning = meaningOfEvent({ name, payload }, inputs);
     const { lanes, mayBeOtherLane = false, by, thread, counts, todo } = expected;
     expect(meaning).toMatchObject({ kind: 'for-us', lanes, mayBeOtherLane, intent: { kind: todo } });
-    expect(requesterOf(meaning)).toEqual({ by, thread });
+    expect(findRequester(meaning)).toEqual({ by, thread });
     const asked = async (permission: Permission): Promise<boolean> => {
       const forge = { permissionOf: () => Promise.resolve(permission) } as unknown as Forge;
       return isAskedFor({ config: { allowedBots: [] }, forge }, meaning);
@@ -158,14 +158,14 @@ describe('the contract says of every event what it means', () => {
   test('a bot that asks is not mentioned', () => {
     const [example = {}] = examplesOf('issues', 'labeled');
     const payload = changed(example, { ...labelled, sender: { login: 'app[bot]', id: 2, type: 'Bot' } });
-    expect(requesterOf(meaningOfEvent({ name: 'issues', payload }, inputs))).toEqual({ by: null, thread: 4 });
+    expect(findRequester(meaningOfEvent({ name: 'issues', payload }, inputs))).toEqual({ by: null, thread: 4 });
   });
 
   test('an irrelevant event names no lane and no requester', async () => {
     const [example = {}] = examplesOf('issues', 'labeled');
     const meaning = meaningOfEvent({ name: 'issues', payload: changed(example, { 'label.name': 'bug' }) }, inputs);
     expect(meaning.kind).toBe('not-for-us');
-    expect(requesterOf(meaning)).toEqual({ by: null, thread: null });
+    expect(findRequester(meaning)).toEqual({ by: null, thread: null });
     expect(await isAskedFor({ config: { allowedBots: [] }, forge: {} as Forge }, meaning)).toBe(false);
   });
 

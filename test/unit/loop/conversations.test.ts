@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AGENT_NAMES } from '../../../src/core/agent-names.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
-import { packTranscripts, sealedTranscriptOf } from '../../../src/handover/conversations.ts';
+import { packTranscripts, pickSealedTranscript } from '../../../src/handover/conversations.ts';
 import { runs } from '../../runs.ts';
 
 const sealed = (text: string): Uint8Array => Buffer.from(`RALPHTR\u0001${text}`);
@@ -10,7 +10,7 @@ const sealed = (text: string): Uint8Array => Buffer.from(`RALPHTR\u0001${text}`)
 test('one alone is stored as it is, and may be anybody', () => {
   const content = sealed('a');
   expect(packTranscripts([{ agent: 'codex', content }])).toBe(content);
-  expect(sealedTranscriptOf(content, 'claude')).toBe(content);
+  expect(pickSealedTranscript(content, 'claude')).toBe(content);
 });
 
 test('of none there is nothing to store', () => {
@@ -33,7 +33,7 @@ test('each agent gets its own back, and nobody another one', () => {
       const file = packTranscripts(parts) ?? new Uint8Array();
       for (const name of AGENT_NAMES) {
         const own = parts.find(({ agent }) => agent === name)?.content ?? null;
-        expect(sealedTranscriptOf(file, name)).toEqual(own);
+        expect(pickSealedTranscript(file, name)).toEqual(own);
       }
     }),
     { numRuns: runs(200) },
@@ -45,7 +45,7 @@ test('no bytes make it throw', () => {
   fc.assert(
     fc.property(fc.uint8Array(), fc.boolean(), fc.constantFrom(...AGENT_NAMES), (bytes, isFile, agent) => {
       const file = isFile ? new Uint8Array(Buffer.concat([head, bytes])) : bytes;
-      expect(() => sealedTranscriptOf(file, agent)).not.toThrow();
+      expect(() => pickSealedTranscript(file, agent)).not.toThrow();
     }),
     { numRuns: runs(300) },
   );

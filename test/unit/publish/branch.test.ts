@@ -90,7 +90,7 @@ describe('a push that is rejected', () => {
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
     for (const thread of [1, 101])
       expect([...(project.forge.comments.get(thread)?.values() ?? [])].join()).toMatch(
-        /0 of 2 tasks done|\*\*Failed: configuration; you are needed\*\*: see the description/,
+        /0 of 2 tasks done|\*\*Failed: configuration; you are needed\.\*\* See the description/,
       );
   });
 

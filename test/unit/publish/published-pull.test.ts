@@ -7,7 +7,7 @@ import { taskOfIssue } from '../../../src/core/tasks/issue-task.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
 import { judgeUnverifiedMerge } from '../../../src/handover/clear-head.ts';
-import { publishedPullOf } from '../../../src/handover/published-pull.ts';
+import { buildPublishedPull } from '../../../src/handover/published-pull.ts';
 import { noon, policy, task } from '../core/core-fixtures.ts';
 
 const ISSUE = { body: '', url: '', blockedBy: 0, openSubIssues: 0 };
@@ -54,7 +54,7 @@ const known = {
 describe('what is remembered of a published pull request', () => {
   test('is what its tasks took, without our labels and without secrets', () => {
     expect(
-      publishedPullOf(
+      buildPublishedPull(
         workOn([labelled, taskOfIssue({ ...ISSUE, number: 8, title: 'Later', labels: [] })], known),
         publication,
       ),
@@ -76,7 +76,7 @@ describe('what is remembered of a published pull request', () => {
       unpriced: 1,
       tasks: { 'issue-7': { ...share, unpriced: 1, agents: ['codex'] as const } },
     };
-    expect(publishedPullOf(workOn([labelled], { ...known, change }), publication)).toMatchObject({
+    expect(buildPublishedPull(workOn([labelled], { ...known, change }), publication)).toMatchObject({
       costUsd: null,
       tasks: [{ agent: 'codex', model: null, costUsd: null }],
     });
@@ -88,7 +88,7 @@ describe('what is remembered of a published pull request', () => {
       ({ kind: 'changed', commit: null, words: null, isOurs: false, at, posted: true }) as const;
     const reviewedAt = (items: LaneState['feedback']['items']) => {
       const { feedback } = createInitialState('queue', noon);
-      return publishedPullOf(workOn([], { feedback: { ...feedback, items } }), publication).reviewedAt;
+      return buildPublishedPull(workOn([], { feedback: { ...feedback, items } }), publication).reviewedAt;
     };
     expect(reviewedAt({ 'thread-1': { ...item, answer: answer(noon) } })).toBe(noon);
     expect(reviewedAt({ 'thread-1': { ...item, answer: answer(noon - 1) } })).toBeNull();
@@ -105,7 +105,7 @@ describe('what is remembered of a published pull request', () => {
     }));
     const change = { ...noChange, tasks: Object.fromEntries(tasks.map(({ id }) => [id, share])) };
     const agents = [{ name: 'claude', model: long }] as const;
-    const published = publishedPullOf(workOn(tasks, { change }), { ...publication, agents });
+    const published = buildPublishedPull(workOn(tasks, { change }), { ...publication, agents });
     expect(listStoredPulls(withPublishedPull(emptySnapshot, published))[0]?.tasks).toHaveLength(MAX_TASKS_OF_PULL);
   });
 });

@@ -284,7 +284,7 @@ test.each(OUTCOMES)('log, summary, pull request, answer and terminal have the st
   // An issue's comment leads to the pull request, unless that may be missing or older than the run.
   const onIssue = renderStatusComment(ended, 'issue-13');
   if (outcome.kind === 'failed') expect(onIssue).toContain(`**Next:** ${steps}`);
-  else expect(onIssue).toMatch(/\*\*: see pull request \[#7\]\(\S+\)\.\n(?![^]*\*\*Next:)/);
+  else expect(onIssue).toMatch(/\.\*\* See pull request \[#7\]\(\S+\)\.\n(?![^]*\*\*Next:)/);
   const alone = { ...ended, pullRequest: null };
   expect(renderStatusComment(alone, 'issue-13')).toContain(
     `**Next:** ${renderSteps(suggestNextSteps(alone), 'markdown')}`,

@@ -83,7 +83,6 @@ test('the log closes with outcome, numbers, places and what to do next', () => {
     '1 iteration in 10 min, $0.12, 12.3k tokens',
     'pull request: https://github.com/acme/shop/pull/7',
     'circuit: closed, calls left: 99',
-    'state: restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓)',
     'GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC.',
   ]);
 });

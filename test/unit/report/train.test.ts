@@ -61,6 +61,10 @@ test('the section of the summary has the next one, and each that waits', () => {
     ].join('\n'),
   );
   expect([renderTrainSection(null), renderTrainSection(of(trainPull(1)))]).toEqual(['', '']);
+  // The page of the only pull request already shows these.
+  for (const obstacle of ['unfinished', 'checks', 'changes-requested', 'unknown'] as const)
+    expect(renderTrainSection(of(trainPull(1, { obstacle })))).toBe('');
+  expect(renderTrainSection(of(trainPull(1, { obstacle: 'conflict' })))).toContain('it conflicts with its base branch');
 });
 
 test.each<[AutoMerge['kind'], string, string]>([

@@ -4,7 +4,7 @@ import { createDenial } from '../../reading/agent-event.ts';
 import { asString } from '../../reading/json-value.ts';
 import { createPendingCalls } from '../../reading/capped-bytes.ts';
 import type { CliEvent, ClaudeFailure, RateLimit, ResultLine, ToolUse } from './cli-event.ts';
-import { classifyClaudeFailure, parseFailureText, claudeLimitOf } from './failure.ts';
+import { classifyClaudeFailure, parseFailureText, findClaudeLimit } from './failure.ts';
 
 /**
  * The parts of the agent's stream that a person following the run may see, and signs of activity. Texts are capped, not
@@ -65,7 +65,7 @@ export function transcriptOfText(text: string, now: number): Transcript {
     finalMessage: text,
     finished: text.trim() !== '',
     agentError: failure && classifyClaudeFailure(failure),
-    usageLimit: claudeLimitOf(failure, null, now),
+    usageLimit: findClaudeLimit(failure, null, now),
   };
 }
 
@@ -148,7 +148,7 @@ export function createEventCollector(): EventCollector {
       finalMessage: lastText ?? result?.text ?? '',
       finished: result !== null,
       agentError: failure && classifyClaudeFailure(failure),
-      usageLimit: claudeLimitOf(failure, rejected, now),
+      usageLimit: findClaudeLimit(failure, rejected, now),
       denials: denied,
       askedPerson: denied.some(({ tool }) => tool === 'AskUserQuestion'),
       sessionId,
@@ -178,7 +178,7 @@ function sum(total: number | null, more: number | null): number | null {
 }
 
 /** Returns the parts of an event that are worth showing, in order. */
-export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
+export function selectStreamEvents(event: CliEvent): readonly StreamEvent[] {
   switch (event.kind) {
     case 'assistant': {
       const { nested } = event;

@@ -168,7 +168,7 @@ const SHORT_WINDOW_MS = 5 * HOUR_MS;
  * Returns the provider's limit that ended a call: from the CLI's structured event first, then from the text and status
  * of its own error. A limit with only one sign is unconfirmed.
  */
-export function claudeLimitOf(
+export function findClaudeLimit(
   failure: ClaudeFailure | null,
   rejected: RateLimit | null,
   now: number,

@@ -5,7 +5,7 @@ import {
   findBearerKey,
   createModelProtocol,
   findFirstResult,
-  headersOf,
+  selectHeaders,
   joinHeader,
   hasContent,
   type SecretFor,
@@ -252,7 +252,7 @@ function forwardedHeaders(
   const betas = passedBetas(joinHeader(given['anthropic-beta']).split(','));
   // Add the beta without which a subscription's token is refused; the CLI, which sees a placeholder, may not send it.
   if (token?.startsWith('sk-ant-oat') === true && !betas.includes(OAUTH_BETA)) betas.push(OAUTH_BETA);
-  return headersOf(given, PASSED, {
+  return selectHeaders(given, PASSED, {
     ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
     ...own,
     ...(key === null ? {} : { 'x-api-key': key }),

@@ -16,7 +16,7 @@ import {
   createEventCollector,
   ensureShownEvents,
   type StreamEvent,
-  streamEventsOf,
+  selectStreamEvents,
   buildTextEvent,
   transcriptOfText,
 } from '../events/collector.ts';
@@ -252,7 +252,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
   }
 
   function show(event: CliEvent): void {
-    if (onEvent !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
+    if (onEvent !== null) selectStreamEvents(event).forEach((shown) => onEvent(shown));
   }
 
   function takeText(line: KeptBytes): void {
@@ -282,7 +282,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
 
 function shownOf(line: KeptBytes): readonly StreamEvent[] {
   const event = line.head.length > MAX_SHOWN_BYTES ? null : parseCliEvent(parseObject(line));
-  return event === null ? [] : streamEventsOf(event);
+  return event === null ? [] : selectStreamEvents(event);
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   type Prices,
 } from '../../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../../ports/broker.ts';
-import { createModelProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
+import { createModelProtocol, selectHeaders, joinHeader, shortenRequest } from '../../passing/protocol.ts';
 import {
   createAnswerMeter,
   estimateTokens,
@@ -122,7 +122,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     headers: (given, secretFor) => {
       const key = secretFor(joinHeader(given['x-goog-api-key']));
       // Set `accept`, which decides the form of the answer.
-      return key === null ? null : headersOf(given, PASSED, { 'x-goog-api-key': key, accept: '*/*' });
+      return key === null ? null : selectHeaders(given, PASSED, { 'x-goog-api-key': key, accept: '*/*' });
     },
     endpoint: findEndpoint,
     nameRequest: shortenGeminiRequest,

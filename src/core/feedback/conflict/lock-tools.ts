@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { extractCode } from '../../analysis/markdown-code.ts';
 import type { Immutable } from '../../policy.ts';
 import { isLockFile } from '../../review/test-files.ts';
-import { fileNameOf } from '../../text/glob.ts';
+import { getFileName } from '../../text/glob.ts';
 
 /** The programs that can regenerate a lock file. */
 export const LOCK_TOOLS = [
@@ -75,7 +75,7 @@ const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
 
 /** Returns each lock file name among the paths once, with the command that regenerates the file. */
 export function listLockCommands(paths: readonly string[]): readonly (readonly [name: string, words: string])[] {
-  return [...new Set(paths.map(fileNameOf))].flatMap((name) => {
+  return [...new Set(paths.map(getFileName))].flatMap((name) => {
     const command = COMMANDS.get(name);
     return command === undefined ? [] : [[name, command.words] as const];
   });
@@ -85,7 +85,7 @@ export function listLockCommands(paths: readonly string[]): readonly (readonly [
 export function selectLockFiles(paths: readonly string[], named: readonly LockTool[]): readonly LockFileToRegenerate[] {
   return paths
     .flatMap((path) => {
-      const command = path.length > MAX_LOCK_PATH_CHARS ? undefined : COMMANDS.get(fileNameOf(path));
+      const command = path.length > MAX_LOCK_PATH_CHARS ? undefined : COMMANDS.get(getFileName(path));
       if (command === undefined || !named.includes(command.tool)) return [];
       return [{ ...command, path, folder: path.slice(0, Math.max(0, path.lastIndexOf('/'))) }];
     })

@@ -3,7 +3,7 @@ import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
 import type { LaneState } from '../state/state.ts';
-import { unknownCommandOf, type VerificationSubject, verificationRecordOf } from '../verification.ts';
+import { findUnknownCommand, type VerificationSubject, buildVerificationRecord } from '../verification.ts';
 import {
   ANY_FAILURE,
   isUnstable,
@@ -87,7 +87,7 @@ const MAX_NAME_CHARS = 60;
  * Describes a base on which `verify` fails; returns null if `verify` passes. The output and its report must already be
  * redacted.
  */
-export function redBaseOf(
+export function buildRedBase(
   subject: Pick<RedBase, 'commit' | 'commands'>,
   verification: Verification,
   report: TestReport,
@@ -137,7 +137,7 @@ export function withSecondVerification(base: RedBase, verification: Verification
   // A verification that was ended, for example at its time limit, proves nothing.
   if (!failsInCommandOf(base, verification) || verification.code === null) return twice;
   if (failsAsBase(base, verification, report)) return twice;
-  const failures = redBaseOf(base, verification, report)?.failures ?? [];
+  const failures = buildRedBase(base, verification, report)?.failures ?? [];
   const common = base.failures.filter((failure) => failures.includes(failure));
   return { ...twice, failures: common.length > 0 ? common : [ANY_FAILURE] };
 }
@@ -234,11 +234,11 @@ export function recordBaseVerification(
   { verification, report }: { readonly verification: Verification; readonly report: TestReport },
 ): LaneState {
   const before = state.redBase;
-  const red = redBaseOf(subject, verification, report);
-  const record = verificationRecordOf(subject, verification);
+  const red = buildRedBase(subject, verification, report);
+  const record = buildVerificationRecord(subject, verification);
   if (record === null || verification.kind === 'not-run') return { ...state, baseVerification: null };
   const again = before?.stage === 'reverify' && before.commands === subject.commands ? before : null;
-  const from = unknownCommandOf(state, subject);
+  const from = findUnknownCommand(state, subject);
   if (red === null && from !== null) return { ...state, redBase: withLaterPassed(before) };
   const baseVerification = { ...record, durationMs: Math.max(0, Math.round(verification.durationMs)) };
   const recorded: LaneState = { ...state, baseVerification };

@@ -3,7 +3,7 @@ import { resetRounds } from '../../feedback/rounds.ts';
 import { allowStepProbes } from '../../pipeline/step-record.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
-import { resetProgress, progressOf } from '../../tasks/queue.ts';
+import { resetProgress, getProgress } from '../../tasks/queue.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { closeCircuit, viewCircuit } from '../circuit.ts';
 import { withTransition } from '../session.ts';
@@ -34,7 +34,7 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
  */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
   const retried = { ...state, feedback: resetRounds(state.feedback, taskId) };
-  return withTask(retried, taskId, resetProgress(progressOf(state.tasks, taskId)), { reason, now });
+  return withTask(retried, taskId, resetProgress(getProgress(state.tasks, taskId)), { reason, now });
 }
 
 /**
@@ -65,7 +65,7 @@ export function withTask(
   task: TaskProgress,
   change: { readonly reason: string; readonly now: number },
 ): LaneState {
-  const from = progressOf(state.tasks, id).state;
+  const from = getProgress(state.tasks, id).state;
   const next = { ...state, tasks: { ...state.tasks, [id]: task } };
   if (from === task.state) return next;
   return withTransition(next, {

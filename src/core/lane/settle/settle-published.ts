@@ -1,7 +1,7 @@
 import type { Feedback } from '../../feedback/memory.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
-import { progressOf, withChangedTasks } from '../../tasks/queue.ts';
+import { getProgress, withChangedTasks } from '../../tasks/queue.ts';
 import { explainGivenUp } from '../../tasks/stepping-aside.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { type CircuitFacts, recordInCircuit } from '../circuit.ts';
@@ -56,7 +56,7 @@ export function discountProgress(
   const tasks = Object.fromEntries(
     Object.entries(after.tasks).map(([id, { attempts, approval, answer, ceiling }]) => {
       const reason = explainGivenUp(id, { attempts, ceiling }, policy);
-      const known = { ...progressOf(before.tasks, id), attempts, approval, answer, ceiling };
+      const known = { ...getProgress(before.tasks, id), attempts, approval, answer, ceiling };
       return [id, reason === null || isFinished(known) ? known : { ...known, state: 'failed' as const, reason }];
     }),
   );

@@ -13,7 +13,7 @@ import type { Outcome } from '../../outcome.ts';
 import { hasCalledAgent, hasAgentChangedContent, updateStepMemory } from '../../pipeline/step-record.ts';
 import type { Policy } from '../../policy.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
-import { progressOf } from '../../tasks/queue.ts';
+import { getProgress } from '../../tasks/queue.ts';
 import { addToCeiling, type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { listWithheldLines } from '../../review/left-out.ts';
@@ -59,7 +59,7 @@ export function beginIteration(state: LaneState, call: IterationStart, policy: P
 
 /** Returns the state at the start of an iteration whose pipeline makes the calls, so no call is charged yet. */
 export function beginSteps(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
-  const before = progressOf(state.tasks, call.taskId);
+  const before = getProgress(state.tasks, call.taskId);
   const ready = resetUnfitSession(
     probeOrCloseCircuit(inTurnOf(state, call.agent, policy, now), policy, now),
     call.taskId,
@@ -274,7 +274,7 @@ function settleTask(
 
 /** Settles a task that an iteration finished in addition to its own; the iteration is counted for both. */
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
-  const before = progressOf(state.tasks, id);
+  const before = getProgress(state.tasks, id);
   return withTask(
     state,
     id,

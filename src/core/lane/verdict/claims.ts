@@ -1,7 +1,7 @@
 import type { Analysis } from '../../analysis/analysis.ts';
 import type { Evidence } from '../../evidence.ts';
 import { hasAgentChangedContent } from '../../pipeline/step-record.ts';
-import { progressOf } from '../../tasks/queue.ts';
+import { getProgress } from '../../tasks/queue.ts';
 import type { QueuedTask } from '../../tasks/task.ts';
 import type { ClassifiedDenial } from '../denials.ts';
 import type { LaneState } from '../state/state.ts';
@@ -62,7 +62,7 @@ interface Claiming {
 
 /** Returns true if the content has changed since the task was begun. */
 export function hasChangedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
-  const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
+  const started = getProgress(state.tasks, task.id).startedTree ?? evidence.before.tree;
   // If the agent has changed nothing so far, changes by commands are not the task's work.
   return evidence.after.tree !== started && (started !== evidence.before.tree || hasChangedContent(evidence));
 }

@@ -2,7 +2,7 @@ import type { Evidence } from '../../evidence.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { listHoldingReviews, hasCalledAgent } from '../../pipeline/step-record.ts';
 import { describeReview } from '../../pipeline/review.ts';
-import { progressOf } from '../../tasks/queue.ts';
+import { getProgress } from '../../tasks/queue.ts';
 import { joinNames } from '../../text/phrase.ts';
 import { hasChangedSinceStart, claimsDone, claimsEverything, type IterationFacts } from './claims.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
@@ -15,7 +15,7 @@ export interface Discrepancy {
 }
 
 /** Returns the claims of an iteration that its evidence contradicts. */
-export function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Discrepancy[] {
+export function findDiscrepancies(state: LaneState, facts: IterationFacts): readonly Discrepancy[] {
   const { analysis, evidence } = facts;
   const { signal } = analysis;
   const { tasksCompleted, filesModified } = signal;
@@ -112,7 +112,7 @@ export function listPathsStillRefused(
   state: LaneState,
   { task, evidence: { withheld } }: IterationFacts,
 ): readonly string[] {
-  const { refused } = progressOf(state.tasks, task.id);
+  const { refused } = getProgress(state.tasks, task.id);
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 

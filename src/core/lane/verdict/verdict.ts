@@ -8,7 +8,7 @@ import type { HintCode } from '../../prompt/hints.ts';
 import { parseLeftOutReason } from '../../review/left-out.ts';
 import { isTestFile } from '../../review/test-files.ts';
 import { isPromptTask, type TaskId } from '../../tasks/ids.ts';
-import { countTasks, progressOf } from '../../tasks/queue.ts';
+import { countTasks, getProgress } from '../../tasks/queue.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { joinNames } from '../../text/phrase.ts';
 import { isKnownRed } from '../verification.ts';
@@ -25,7 +25,7 @@ import {
   wasMarkedBefore,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
-import { discrepanciesOf, type Discrepancy, listPathsStillRefused, chooseHints } from './discrepancies.ts';
+import { findDiscrepancies, type Discrepancy, listPathsStillRefused, chooseHints } from './discrepancies.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
 
 export const verdictSchema = z.object({
@@ -93,7 +93,7 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
   const changed = hasChangedContent(evidence);
   const stepsHold = listFailingSteps(evidence.steps).length === 0 && listHoldingReviews(evidence.steps).length === 0;
   const passed = verification === 'passed';
-  const discrepancies = discrepanciesOf(state, facts);
+  const discrepancies = findDiscrepancies(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);
   // If this commit failed in a clean clone, the work tree passes only because of unpublished files.
   const verified = passed && !isKnownRed(state, evidence.after.head);
@@ -192,7 +192,7 @@ export function needsVerification(
 }
 
 /** Returns the CLI's own words if its access is wrong (key, credit, model); null otherwise. */
-export function accessErrorOf(analysis: Analysis): string | null {
+export function findAccessError(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;
   return ['auth', 'billing', 'model'].includes(agentError.kind) ? agentError.text : null;
@@ -224,7 +224,7 @@ function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: 
   const marked = new Set(checklist?.done ?? []);
   return tasks
     .map(({ id }) => id)
-    .filter((id) => id !== task.id && marked.has(id) && !isFinished(progressOf(state.tasks, id)));
+    .filter((id) => id !== task.id && marked.has(id) && !isFinished(getProgress(state.tasks, id)));
 }
 
 /**
@@ -339,7 +339,7 @@ function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationF
     analysis.usageLimit !== null ||
     isEndedByPeople({ end }) ||
     (end.kind === 'timeout' && end.of === 'run') ||
-    accessErrorOf(analysis) !== null ||
+    findAccessError(analysis) !== null ||
     (analysis.agentError?.kind === 'unknown-session' && state.session !== null)
   );
 }

@@ -1,3 +1,4 @@
+import { quoteShellText } from '../../text/phrase.ts';
 import { pickText, type YamlMap } from './yaml-data.ts';
 
 /**
@@ -22,6 +23,8 @@ export function commandOfAction(name: string, given: YamlMap): string | null {
       return `julia --project -e 'using Pkg; Pkg.instantiate()'`;
     case 'julia-actions/julia-runtest':
       return `julia --project -e 'using Pkg; Pkg.test()'`;
+    case 'r-lib/actions/check-r-package':
+      return `Rscript -e ${quoteShellText(`rcmdcheck::rcmdcheck(args = ${input('args') || 'c("--no-manual", "--as-cran")'}, build_args = ${input('build_args') || '"--no-manual"'}, error_on = ${input('error-on') || '"warning"'})`)}`;
     default:
       return null;
   }

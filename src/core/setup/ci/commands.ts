@@ -14,12 +14,14 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .map((line) => line.replace(COMMENT, '$1').trim().replace(LAST_SEMICOLON, ''))
     .filter((line) => line !== '' && !/^set [-+]\w+( \w+)?$/.test(line));
   if (lines.some((line) => (PROGRAM.test(line) && !ONE_LINE_BLOCK.test(line)) || hasOpenQuote(line))) return null;
-  // Folders and variables also apply to the lines that follow, so such lines stay one command.
-  if (lines.length > 1 && lines.some((line) => SETS_STATE.test(line)))
-    return [joinCommands(lines.filter((line) => SETS_STATE.test(line) || classifyCommand(line) !== 'aside'))].filter(
-      (line) => line !== '',
-    );
-  return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
+  // Folders and variables also apply to the lines that follow, so these lines stay one command.
+  const first = lines.findIndex((line) => SETS_STATE.test(line));
+  const apart = lines.length > 1 && first >= 0 ? first : lines.length;
+  const joined = lines.slice(apart).filter((line) => SETS_STATE.test(line) || classifyCommand(line) !== 'aside');
+  return [
+    ...lines.slice(0, apart).map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p ')),
+    joinCommands(joined),
+  ].filter((line) => line !== '');
 }
 
 /** Matches lines that change the folder or set variables for the lines that follow. */
@@ -57,7 +59,7 @@ const MANAGER = String.raw`(?:npm|pnpm|yarn|bun|poetry|composer|uv|cargo|bundle|
 
 /** Matches commands that publish something or reach a service. */
 const PUBLISHES =
-  /\b(?:install-strip|publish|deploy|release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls|nx-cloud)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/;
+  /^(?!(?:python3? -m )?(?:pip3?|luarocks|gem|npm|yarn) (?:install|i|add)\s).*\b(?:install-strip|publish|deploy|(?<!--|=|\s--?[\w-]+ )release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls|nx-cloud)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/;
 
 /** Patterns for the purposes; the first one that matches a command is used. */
 const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
@@ -66,7 +68,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   // A command that must fail proves nothing about a change.
   ['check', /^!\s/],
   // The names of repositories and files say nothing about the purpose, so they are not searched.
-  ['before', /^(?:git clone|cp|ln|mkdir|touch|tar|unzip)\s/],
+  ['before', /^(?:curl\s.*-\w*[oO]|wget|git clone|cp|ln|mkdir|touch|tar|unzip)\s/],
   ['aside', PUBLISHES],
   [
     'aside',
@@ -90,7 +92,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'install',
-    /^(?:python3? -m )?(?:npm (?:ci|install|i)|pnpm (?:install|i)|yarn(?: install)?(?: --\S+)*$|yarn install|bun (?:install|i)|(?:pip|pip3|uv pip) install|uv sync|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|hatch env create|bundle install|bundle config|composer (?:install|update)|mix deps\.get|go (?:mod (?:download|verify)|get)|cargo fetch|dotnet (?:restore|tool restore)|deno install|(?:dart|flutter) pub get|make (?:install[-_]deps|install|deps|setup|bootstrap)(?![-\w])|lerna bootstrap|conan install|vcpkg install)\b/,
+    /^(?:python3? -m )?(?:npm (?:ci|install|i)|pnpm (?:install|i)|yarn(?: install)?(?: --\S+)*$|yarn install|bun (?:install|i)|(?:pip|pip3|uv pip) install|uv sync|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|hatch env create|bundle install|bundle config|composer (?:install|update)|mix deps\.get|go (?:mod (?:download|verify)|get)|cargo fetch|dotnet (?:restore|tool restore)|deno install|luarocks install|opam install|(?:dart|flutter) pub get|make (?:install[-_]deps|install|deps|setup|bootstrap)(?![-\w])|lerna bootstrap|conan install|vcpkg install)\b/,
   ],
   [
     'check',
@@ -102,7 +104,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'test',
-    /\b(?:tests?|(?<!\.)specs?|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake(?: [A-Z]\w*=\S+)*$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck(?:\s|$))|^(?:npm|pnpm|yarn|bun|make) (?:run )?(?:ci|verify)$/,
+    /\b(?:tests?|(?<!\.)specs?|pytest|unittest|tox|nox|ctest|run_?tests?|busted|eunit|rebar3 ct|ginkgo|shellspec|cucumber|tap|uvu|unit|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|rcmdcheck|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake(?: [A-Z]\w*=\S+)*$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck(?:\s|$))|^(?:npm|pnpm|yarn|bun|make) (?:run )?(?:ci|verify)$/,
   ],
   ['check', /\bcheck\b/],
   [

@@ -32,6 +32,8 @@ export type CiStep =
   | { readonly kind: 'local'; readonly action: string; readonly inputs: NamedValues; readonly steps: readonly CiStep[] }
   | { readonly kind: 'checkout'; readonly submodules: string; readonly isOwn: boolean; readonly isAtRoot: boolean }
   | { readonly kind: 'download' }
+  /** An action of which init does not know the effect. */
+  | { readonly kind: 'unknown'; readonly action: string }
   /** An action or a line that init cannot copy. */
   | { readonly kind: 'unread'; readonly what: string; readonly why: string; readonly isSetUp: boolean };
 
@@ -123,7 +125,7 @@ function prereleaseKeys(job: YamlMap): readonly string[] {
   return getList(job, 'steps')
     .map((step) => (isRecord(step) ? getMapping(step, 'with') : {}))
     .filter((given) => /true|\$\{\{/.test(textOfScalar(given['allow-prereleases'])))
-    .flatMap((given) => [...textOfScalar(given['python-version']).matchAll(/\bmatrix\.([\w-]+)/g)])
+    .flatMap((given) => [...textOfScalar(given['python-version']).matchAll(/\bmatrix\.([\w.-]+)/g)])
     .map(([, key = '']) => key);
 }
 
@@ -143,12 +145,8 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
   const path = localPath(called);
   const workflow = parseYamlMap(place.texts.get(path ?? '') ?? '');
   if (workflow === null || path === null) {
-    const step = {
-      kind: 'unread',
-      what: called,
-      why: 'it is a workflow of another repository',
-      isSetUp: false,
-    } as const;
+    const why = 'it is a workflow of another repository';
+    const step: CiStep = { kind: 'unread', what: called, why, isSetUp: false };
     return [
       {
         path: place.path,
@@ -248,7 +246,8 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   const unread = (why: string): readonly CiStep[] => [
     { kind: 'unread', what: toOneLine(uses, 100), why, isSetUp: true },
   ];
-  if (local === null && !(IS_SET_UP.test(name) && PLAIN_ACTION.test(uses))) return [];
+  if (local === null && !(IS_SET_UP.test(name) && PLAIN_ACTION.test(uses)))
+    return [{ kind: 'unknown', action: toOneLine(uses, 100) }];
   const inputs: (readonly [string, string])[] = [];
   for (const [key, value] of listMapEntries(given)) {
     if (!/^[A-Za-z][\w-]*$/.test(key) || NO_INPUT.test(key)) continue;
@@ -279,9 +278,9 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
 
 const PLAIN_ACTION = /^[\w.-]+(?:\/[\w.-]+)+@[\w./-]+$/;
 const PLAIN_LOCAL = /^[\w.-]+(?:\/[\w.-]+)*$/;
-const IS_SET_UP = /setup|set-up|install|toolchain|rust-cache/;
+const IS_SET_UP = /setup|set-up|install|toolchain|rust-cache|gh-actions-lua/;
 const NO_SET_UP =
-  /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action)/;
+  /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action|codecov\/|step-security\/harden-runner|dorny\/paths-filter|tj-actions\/changed-files|[\w-]+\/free-disk-space)/;
 /** Matches inputs that contain credentials, or that make an action install into the work tree. */
 const NO_INPUT = /token|^registry-url$|^bundler-cache$|^scope$/;
 
@@ -308,7 +307,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
     why,
     isSetUp: false,
   });
-  const first = /^(?!\s*(?:#|$)).+/m.exec(script)?.[0].trim() ?? '';
+  const first = /^(?!\s*#).*\w.*/m.exec(script)?.[0].trim() ?? '';
   const shell = [step, ...defaults].map((map) => pickText(map, 'shell')).find((text) => text !== '') ?? 'bash';
   // If the shell runs in a terminal, each test command runs in one as well.
   const terminal = /^(?:(script)|(unbuffer))\s.*\bbash \{0\}/.exec(shell);

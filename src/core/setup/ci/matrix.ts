@@ -22,14 +22,19 @@ export function chooseCombination(
   if (combinations === null) return null;
   const allowed = combinations.filter((one) => !listMapEntries(one).some(([, value]) => isElsewhere(value)));
   const candidates = allowed.length > 0 ? allowed : combinations;
-  const score = (one: Combination): number =>
-    listMapEntries(one).reduce(
+  const ranked = candidates.map((one) => ({ one, flat: new Map(flattenValues(one)) }));
+  const score = ({ flat }: (typeof ranked)[number]): number =>
+    [...flat].reduce(
       (sum, [key, value]) =>
         sum +
-        rankOf(value, { key, others: candidates.map((other) => other[key]), isUnsettled: unsettled.includes(key) }),
+        rankOf(value, {
+          key,
+          others: ranked.map((other) => other.flat.get(key)),
+          isUnsettled: unsettled.includes(key),
+        }),
       0,
     );
-  return candidates.toSorted((a, b) => score(b) - score(a))[0] ?? {};
+  return ranked.toSorted((a, b) => score(b) - score(a))[0]?.one ?? {};
 }
 
 function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combination[] | null {
@@ -60,6 +65,15 @@ function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combi
   );
 }
 
+/** Returns the values by their keys; a value inside of another one has both keys, as in `config.python`. */
+function flattenValues(map: Combination): readonly (readonly [string, unknown])[] {
+  return listMapEntries(map).flatMap(([key, value]) =>
+    isRecord(value)
+      ? flattenValues(value).map(([inner, one]) => [`${key}.${inner}`, one] as const)
+      : [[key, value] as const],
+  );
+}
+
 /** Returns true if a value, or one inside of it, names a system other than Linux. */
 function isElsewhere(value: unknown): boolean {
   if (typeof value === 'string') return /\b(?:windows|macos|darwin|mingw|msvc|freebsd)/i.test(value);
@@ -80,7 +94,9 @@ function rankOf(
   const version = comparableVersion(value);
   if (version === null) return UNSETTLED.test(textOfScalar(value)) ? -2 : NEWEST.test(textOfScalar(value)) ? 2 : 0;
   const versions = [...new Set(others.flatMap((other) => comparableVersion(other) ?? []))].sort((a, b) => a - b);
-  if (isUnsettled && versions.length > 1 && version === versions.at(-1)) return 0;
+  // A version that is marked as a prerelease shows that the newest plain one is stable.
+  const isMarked = others.some((other) => /^v?\d.*(?:dev|alpha|beta|rc)/i.test(textOfScalar(other)));
+  if (isUnsettled && !isMarked && versions.length > 1 && version === versions.at(-1)) return 0;
   return 1 + versions.indexOf(version) / versions.length;
 }
 

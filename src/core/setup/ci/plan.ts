@@ -44,6 +44,10 @@ export function planJob(job: CiJob): JobPlan {
       // install it.
       (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b|GITHUB_/.test(one.command.text)));
   const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
+  const end = flat.findIndex((step) => step.kind === 'run' && step.command === before[last]?.command);
+  const unknown = flat
+    .slice(0, Math.max(end, 0))
+    .flatMap((step) => (step.kind === 'unknown' ? [{ what: step.action, why: 'init does not know this action' }] : []));
   const changes = before.flatMap(({ command, purpose }) =>
     purpose === 'change' ? [{ what: command.text, why: 'it changes the files of the project' }] : [],
   );
@@ -57,7 +61,7 @@ export function planJob(job: CiJob): JobPlan {
         (one.purpose === 'slow' && !isProof(one)) ||
         (at > last && one.purpose === 'before' && RUNS_SCRIPT.test(one.command.text)),
     ),
-    unread: [...unread.map(({ what, why }) => ({ what, why })), ...changes],
+    unread: [...unknown, ...unread.map(({ what, why }) => ({ what, why })), ...changes],
     isForeign: runsElsewhere(flat) || all.some(({ command }) => /^cd \.\.\//.test(command.text)),
     takesArtifacts: flat.some(({ kind }) => kind === 'download'),
     lacksTools: unread.some(({ isSetUp }) => isSetUp) || setUp.length < steps.length,

@@ -59,7 +59,12 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
       ...findGivenVariables(parts.flatMap(({ lines }) => lines.flat())),
     ]),
     unread: unique(
-      chosen.flatMap(({ job, plan }) => [...describeContainerJob(job.container), ...plan.unread]),
+      [
+        ...chosen.flatMap(({ job, plan }) => [...describeContainerJob(job.container), ...plan.unread]),
+        ...candidates
+          .filter((one) => others.includes(one) && scoreOf(one, stacks) >= ORDINARY_SCORE)
+          .flatMap(({ job, plan }) => testsApart(plan, { actions, texts, job })),
+      ],
       ({ what }) => what,
     ).slice(0, MAX_UNREAD),
     services: Object.assign({}, ...chosen.map(({ job }) => job.services)) as YamlMap,
@@ -80,7 +85,8 @@ export function listUnreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
     if (runsElsewhere(flat))
       return [{ what: job, why: 'its commands run outside of a plain checkout of the repository' }];
     return flat.flatMap((step) =>
-      step.kind === 'unread' && (step.isSetUp || ['test', 'slow', 'build'].includes(classifyCommand(step.what)))
+      step.kind === 'unread' &&
+      (step.isSetUp || ['test', 'slow', 'build'].includes(classifyCommand(step.what.replaceAll('_', ' '))))
         ? [{ what: step.what, why: step.why }]
         : [],
     );
@@ -106,6 +112,8 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: JobPlan },
     // Only the name of a file says `test` in some commands.
     [plan.verify.some(({ command: { text } }) => isTestPurpose(classifyCommand(text.replaceAll(/\S*\/\S*/g, '')))), 3],
     [IS_TEST_NAME.test(names), 10],
+    // A file `tests.yml` may also contain jobs that build pages or packages.
+    [IS_TEST_NAME.test(`${job.id} ${job.name}`.replaceAll('_', ' ')), 6],
     [IS_CI_NAME.test(names), 5],
     [IS_SPECIAL.test(names), -20],
     [plan.isForeign, -100],
@@ -194,9 +202,13 @@ function completed(
   const commands = builds.length === 0 ? [...missing, ...verify] : [...missing, ...installs, ...builds, ...rest];
   const own = plan.setUp.flatMap(buildSetUpSteps);
   const hasTools = !plan.lacksTools && flattenSteps(plan.setUp).some(({ kind }) => kind === 'use');
+  const used = plan.setUp.flatMap(actionsOf);
+  const isUsed = (line: string): boolean => used.some((action) => line.includes(` ${action}@`));
   const tools = hasTools
     ? []
-    : stacks.filter(({ folder, setup }) => folders.has(folder) && setup.length > 0).map(({ setup }) => setup);
+    : stacks
+        .filter(({ folder, setup }) => folders.has(folder) && setup.length > 0 && !setup.some(isUsed))
+        .map(({ setup }) => setup);
   const isInstalled = own.some(([line = '']) => /uses: \S*\/\S*install/.test(line));
   return {
     commands,
@@ -204,6 +216,17 @@ function completed(
     hasBuilds: builds.length > 0,
     lines: [...tools, ...own, ...(isInstalled ? [] : missing.map(({ command }) => buildSetUpCommand(command)))],
   };
+}
+
+/** Returns the note on a job with other tests, if these need actions that the set-up lacks. */
+function testsApart(
+  { setUp, verify }: JobPlan,
+  given: { readonly actions: ReadonlySet<string>; readonly texts: readonly string[]; readonly job: CiJob },
+): readonly UnreadLine[] {
+  const missing = unique(setUp.flatMap(actionsOf)).filter((action) => !given.actions.has(action));
+  const isNew = verify.some(({ command, purpose }) => purpose === 'test' && !given.texts.includes(command.text));
+  if (missing.length === 0 || !isNew) return [];
+  return [{ what: `${given.job.path} (${given.job.id})`, why: `its tests also need ${missing.join(', ')}` }];
 }
 
 function actionsOf(step: CiStep): readonly string[] {

@@ -44,13 +44,17 @@ export function buildSetUpSteps(step: CiStep): readonly (readonly string[])[] {
     return ['tool', 'install'].includes(classifyCommand(step.command.text)) ? [buildSetUpCommand(step.command)] : [];
   if (step.kind !== 'local') return [];
   // An action that also checks out, builds or tests is split, because the agent's job has its own checkout.
-  return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(buildSetUpSteps);
+  const setsUp = step.steps.some((one) => one.kind !== 'run' || classifyCommand(one.command.text) !== 'aside');
+  return setsUp && step.steps.every(isSetUpOnly)
+    ? [usesLines(step.action, step.inputs)]
+    : step.steps.flatMap(buildSetUpSteps);
 }
 
 function isSetUpOnly(step: CiStep): boolean {
   if (step.kind === 'local') return step.steps.every(isSetUpOnly);
   return (
     step.kind === 'use' ||
+    step.kind === 'unknown' ||
     (step.kind === 'run' && ['tool', 'install', 'aside'].includes(classifyCommand(step.command.text)))
   );
 }

@@ -18,7 +18,7 @@ const MAX_HOSTS = 10;
 const MAX_DEPTH = 4;
 
 /** Returns services as init's workflow starts them; null if none, or if only CI can start them. */
-export function servicesOf(services: YamlMap): Services | null {
+export function convertServices(services: YamlMap): Services | null {
   if (Object.keys(services).length === 0) return null;
   const lines = mapLines(services, 1);
   if (lines === null) return null;

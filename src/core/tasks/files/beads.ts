@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseJson, convertNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { entryKeyOf } from './prd-entries.ts';
+import { buildEntryKey } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
 import { cutText, completeSentence } from '../../text/phrase.ts';
@@ -273,7 +273,7 @@ function dependencies(
 const MAX_KEY_CHARS = 74;
 
 function idOf(key: string): TaskId {
-  const safe = entryKeyOf(key);
+  const safe = buildEntryKey(key);
   return taskIdOfEntry(
     'beads',
     safe.length <= MAX_KEY_CHARS ? safe : `${safe.slice(0, MAX_KEY_CHARS - 13)}-${hashId(key)}`,

@@ -1,5 +1,5 @@
 import type { FileTask } from './form/root-plan.ts';
-import { progressOf, untouchedProgress } from '../queue.ts';
+import { getProgress, untouchedProgress } from '../queue.ts';
 import { isTaskBegun, isFinished, withoutIssue, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 
@@ -25,7 +25,7 @@ export function mergeFileTasks(
     const asked = ofBase.get(id);
     if (asked !== undefined) return [{ task: withPlaceOf(asked.task, item.task), state: asked.state }];
     const isNote = item.state === 'done' && !Object.hasOwn(progress, id);
-    const isTakenOut = askedOnce.has(id) && !isFinished(progressOf(progress, id));
+    const isTakenOut = askedOnce.has(id) && !isFinished(getProgress(progress, id));
     return isNote || isTakenOut ? [] : [{ task: withoutIssue(item.task), state: 'todo' }];
   });
   return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
@@ -73,7 +73,7 @@ export function mergeFileProgress(
     task: { id },
     state,
   } of tasks) {
-    const known = progressOf(progress, id);
+    const known = getProgress(progress, id);
     const isOrdered = (state === 'failed' || state === 'blocked') && (retriesAll || known.retried === true);
     const retried = isOrdered || (byHand && state === 'failed') ? true : undefined;
     const isUndone = beginsAgain && isFinished(known) && state !== 'done' && known.unmarked === undefined;

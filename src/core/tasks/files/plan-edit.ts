@@ -1,4 +1,4 @@
-import { outlineOf, type OutlineSection } from '../../../markdown/checklist.ts';
+import { splitIntoSections, type OutlineSection } from '../../../markdown/checklist.ts';
 import type { AddedTask, FileTask, NewTask } from './form/root-plan.ts';
 import { createHeadingTest, parsePlan } from './plan.ts';
 import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
@@ -76,7 +76,7 @@ interface Insertion {
 
 /** Returns the places for a task, the best first. */
 function insertionsFor(plan: string, wanted: NewTask, isOptional: SectionRule): readonly Insertion[] {
-  const sections = outlineOf(plan);
+  const sections = splitIntoSections(plan);
   return [
     ...bestSections(sections, wanted, isOptional).flatMap(insertionsIn),
     ...insertionsForHeading(sections, wanted),

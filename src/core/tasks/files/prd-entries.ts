@@ -130,7 +130,7 @@ export function nameNodeType(node: JsonNode): string {
 }
 
 /** Returns the part of a task's id for the entry's own id: unchanged if possible. */
-export function entryKeyOf(key: string): string {
+export function buildEntryKey(key: string): string {
   if (/^[A-Za-z0-9._-]+$/.test(key) && key.length <= MAX_KEY_CHARS) return key;
   return withSuffix(key.replaceAll(/[^A-Za-z0-9._-]+/g, '-'), hashId(key));
 }
@@ -158,7 +158,7 @@ function withOwnIds(
       });
       continue;
     }
-    const own = key === null ? hashId(title) : entryKeyOf(key);
+    const own = key === null ? hashId(title) : buildEntryKey(key);
     const ownId = taskIdOfEntry('prd', own);
     const first = entries.get(ownId);
     const id = first === undefined ? ownId : freeId(own, title, entries);

@@ -1,6 +1,6 @@
 import { appendChildren, applyEdits, layoutOfJson, renderJsonValue, type JsonEdit } from '../../../json/edit.ts';
 import { findMember, type JsonNode } from '../../../json/parse.ts';
-import { progressOf } from '../queue.ts';
+import { getProgress } from '../queue.ts';
 import { computeShownProgress, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 import { stateOfEntry } from './prd.ts';
@@ -21,7 +21,7 @@ export function buildPrdMarks(
     tasks
       .filter(({ source }) => source.kind === 'prd')
       .flatMap(({ id }): readonly (readonly [TaskId, PrdMark])[] => {
-        const { state, attempts } = computeShownProgress(progressOf(progress, id));
+        const { state, attempts } = computeShownProgress(getProgress(progress, id));
         const isOwn = (state === 'in-progress' || state === 'failed') && attempts > 0;
         return state === 'done' || isOwn ? [[id, state]] : [];
       }),

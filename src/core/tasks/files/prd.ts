@@ -1,7 +1,7 @@
 import { listArrayItems, findMember, convertNode, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { nameNodeType, quoteText, parsePrdFile, entryKeyOf, textOfMember, type PrdEntry } from './prd-entries.ts';
+import { nameNodeType, quoteText, parsePrdFile, buildEntryKey, textOfMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
@@ -176,7 +176,7 @@ function dependenciesOf(
     if (id === undefined && archived.has(key)) continue;
     if (id === undefined && !ids.has(key))
       note(node, `depends on ${quoteText(key)}, which is not in this file, so it is not worked on`);
-    ids.set(key, id ?? taskIdOfEntry('prd', entryKeyOf(key)));
+    ids.set(key, id ?? taskIdOfEntry('prd', buildEntryKey(key)));
   }
   return [...new Set(ids.values())];
 }

@@ -10,7 +10,7 @@ import {
   type IterationContent,
   type MadeCommits,
   addSubjects,
-  withheldOf,
+  selectWithheldChanges,
   type WithheldPaths,
 } from '../commit.ts';
 import type { PrivateRepository } from '../private-repository.ts';
@@ -214,7 +214,7 @@ export async function commitMerge(
   const left =
     putBack.length > 0 ? new Map(putBack.map((path) => [path, UNDONE])) : await unfinishedIn(objects, merge, sides);
   const publishable = await buildPublishableMerge(committer, objects, { merge, now, instead: merge.settled });
-  const newly = await withheldOf(objects, content, { objections: left, withheld: publishable.withheld });
+  const newly = await selectWithheldChanges(objects, content, { objections: left, withheld: publishable.withheld });
   if (left.size > 0)
     return { kind: 'open', putBack, withheld: newly, withheldPaths: new Map([...publishable.withheld, ...left]) };
   const { tree, withheld, own } = publishable;

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../../core/countdown.ts';
-import { messageOf, UserError } from '../../../errors.ts';
+import { getErrorMessage, UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../../processes/collect-output.ts';
@@ -93,7 +93,7 @@ export async function checkOutTree(options: TreeOptions, wanted: CommitToCheckOu
     await copyIgnoredFiles(options, git, { top, moves }).catch((error: unknown) => {
       if (signal.aborted) return;
       log.warning(
-        `Files that git ignores cannot be copied, so ${wanted.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${completeSentence(messageOf(error))}`,
+        `Files that git ignores cannot be copied, so ${wanted.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${completeSentence(getErrorMessage(error))}`,
       );
     });
   // An incomplete tree would make a verification meaningless, so give up; a run that is cancelled ends anyway.

@@ -8,7 +8,7 @@ import { UserError } from '../../../errors.ts';
 import type { WorkFiles } from '../../../ports/repository.ts';
 import { lastLinesOfError } from '../../git.ts';
 import { readRegular } from '../../regular-files.ts';
-import { objectSourcesOf, type OwnSetup } from '../private-repository.ts';
+import { buildObjectSources, type OwnSetup } from '../private-repository.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { copyIndex, type Workspace, type WorkspacePlace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
@@ -107,7 +107,7 @@ export async function createInbox(
         // List the tree separately: for a commit outside of the pack's history, git leaves out only commits.
         input: [id, `^${newest}`, `^${newest}^{tree}`, ''].join('\n'),
         // git writes a pack next to its own objects before renaming it, so these must be ours.
-        variables: { GIT_OBJECT_DIRECTORY: objects, ...objectSourcesOf([join(quarantine.folder, 'objects')]) },
+        variables: { GIT_OBJECT_DIRECTORY: objects, ...buildObjectSources([join(quarantine.folder, 'objects')]) },
       },
     );
     if (packed.exitCode !== 0)

@@ -14,7 +14,7 @@ import type { PrivateRepository } from '../private-repository.ts';
 import { isLoopState, listNoteGlobs } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
 import { hasFewerEntries } from './untracked.ts';
-import { toleratedChangesOf, revertToleratedChanges, type ToleratedChange } from './differences/tolerated-changes.ts';
+import { tolerateChanges, revertToleratedChanges, type ToleratedChange } from './differences/tolerated-changes.ts';
 
 /** Content of the work tree. `substitutes` are paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {
@@ -196,7 +196,7 @@ export async function putBackWorkTree(
     const changes = await diffTrees(repository.git, wanted, tree);
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
-      return { paths: [...found].sort(), left: toleratedChangesOf(changes) };
+      return { paths: [...found].sort(), left: tolerateChanges(changes) };
     // Refresh first: a file that was rewritten with the same content differs only in its time, and git would refuse to
     // touch it.
     await repository.git.answer(['update-index', '-q', '--refresh']);

@@ -15,7 +15,7 @@ import {
   renderTreeAnswer,
   type TreeAnswer,
 } from '../../../core/work-tree/answers.ts';
-import { messageOf, UserError } from '../../../errors.ts';
+import { getErrorMessage, UserError } from '../../../errors.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
 import { lastLinesOfError } from '../../git.ts';
 import { readTreeId } from '../../objects.ts';
@@ -103,7 +103,7 @@ interface Answered {
 const TOO_LONG = { kind: 'failed', why: 'The work tree has too many changed files to list.' } as const;
 
 function failedBy(error: unknown): Answered {
-  return { answer: { kind: 'failed', why: messageOf(error).slice(0, MAX_WORKER_WORDS_CHARS) } };
+  return { answer: { kind: 'failed', why: getErrorMessage(error).slice(0, MAX_WORKER_WORDS_CHARS) } };
 }
 
 async function write(output: Writable, what: string | Buffer): Promise<void> {

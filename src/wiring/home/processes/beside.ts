@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type AskedRun, type LocalRunResult, combineLanes } from '../../../cli/run/run.ts';
 import { describeRemains } from '../../../core/isolation/sandbox-record.ts';
-import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
+import { deriveConclusion, type Outcome } from '../../../core/outcome.ts';
 import { endBeforeTurn, type LaneShare } from '../../../core/parallel/shares.ts';
 import { nameOfLane, nameOfTaskId, isLaneId } from '../../../core/tasks/ids.ts';
 import { releaseLane } from '../../../gate/lane/claim.ts';
@@ -11,9 +11,9 @@ import type { WorkIntake } from '../../../handover/intake.ts';
 import type { Interruption } from '../../../home/status-files.ts';
 import type { StateStore } from '../../../ports/state.ts';
 import { runSameProgram } from '../../../processes/same-program.ts';
-import { endAgent, removeSandboxesOf } from '../../agent.ts';
+import { endAgent, removeRunSandboxes } from '../../agent.ts';
 import type { World } from '../../world.ts';
-import { locateLaneFolders, runFolderOf, type RunFolders, folderOfLanes } from '../place.ts';
+import { locateLaneFolders, buildRunFolderPath, type RunFolders, folderOfLanes } from '../place.ts';
 import { runTagOfLane } from '../../../core/sharing/lease.ts';
 import { listFirstNames } from '../../../core/text/phrase.ts';
 import { UserError } from '../../../errors.ts';
@@ -106,7 +106,7 @@ function resultWithoutWork(
   const end = { ...nothing, outcome: outcome.kind, reason: outcome.reason, branch: intake.lane.branch, head: null };
   return {
     ended: combineLanes([{ ...end, resumeAt: null, pushed: null }]),
-    failed: conclusionOf(outcome, config.failOn) === 'failure',
+    failed: deriveConclusion(outcome, config.failOn) === 'failure',
   };
 }
 
@@ -116,8 +116,8 @@ async function cleanUp(
   { world, place, store }: Starter,
 ): Promise<void> {
   await endAgent(runTag);
-  const runFolder = runFolderOf(locateLaneFolders(place, lane.id), number);
-  const sentence = describeRemains(await removeSandboxesOf({ runFolder }, world.environment));
+  const runFolder = buildRunFolderPath(locateLaneFolders(place, lane.id), number);
+  const sentence = describeRemains(await removeRunSandboxes({ runFolder }, world.environment));
   if (sentence !== null) world.log.warning(sentence);
   await releaseLane({ ...world, runTag, store: await store() }, lane.id, false);
 }
@@ -139,7 +139,7 @@ export async function cleanUpAfter(
     ...lanes.map((lane) => runTagOfLane(killed.runTag, lane)),
   ];
   for (const tag of tags) await endAgent(tag);
-  const folders = lanes.map((lane) => runFolderOf(locateLaneFolders(place, lane), killed.number));
+  const folders = lanes.map((lane) => buildRunFolderPath(locateLaneFolders(place, lane), killed.number));
   // Any program can write the claim, which is a file of the checkout, so remove only folders of this checkout.
   if (dirname(resolve(killed.runFolder)) === resolve(place.temp)) folders.unshift(killed.runFolder);
   else if (existsSync(killed.runFolder))
@@ -147,7 +147,7 @@ export async function cleanUpAfter(
       `The folder of that run, ${killed.runFolder}, does not belong to this checkout, so nothing in it is removed.`,
     );
   for (const runFolder of folders) {
-    const remains = await removeSandboxesOf({ runFolder }, environment);
+    const remains = await removeRunSandboxes({ runFolder }, environment);
     if (remains.processes.length > 0)
       throw new UserError(
         'infrastructure',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callEventOf } from '../../../../src/agents/claude/cli.ts';
+import { convertStreamEvent } from '../../../../src/agents/claude/cli.ts';
 import { toLogLine } from '../../../../src/processes/output-tail.ts';
 import type { StreamEvent } from '../../../../src/agents/claude/events/collector.ts';
 
@@ -24,7 +24,7 @@ test.each<{ event: StreamEvent; line: string }>([
   { event: { kind: 'result', failed: false, text: 'Done.', turns: null }, line: 'agent done' },
   { event: { kind: 'result', failed: true, text: 'Invalid API key', turns: 1 }, line: 'agent failed: Invalid API key' },
 ])('$event is shown as "$line"', ({ event, line }) => {
-  expect(callEventOf(event).line).toBe(line);
+  expect(convertStreamEvent(event).line).toBe(line);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildBrokerEnvironment, claudeLoginOf, type Api } from '../../../../src/agents/claude/access.ts';
+import { buildBrokerEnvironment, withholdClaudeKeys, type Api } from '../../../../src/agents/claude/access.ts';
 
 const PROVIDER = 'https://api.anthropic.com';
 const ADDRESS = 'http://127.0.0.1:1';
@@ -137,7 +137,7 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
     { kind: 'unusable' },
   ],
 ])('%s', (_what, environment, expected) => {
-  expect(claudeLoginOf(environment)).toMatchObject(expected);
+  expect(withholdClaudeKeys(environment)).toMatchObject(expected);
 });
 
 test('requests to the broker go past a proxy, others do not', () => {

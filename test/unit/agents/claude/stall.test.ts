@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeStall } from '../../../../src/agents/cli/stall-watch.ts';
-import { callEventOf, claudeCli } from '../../../../src/agents/claude/cli.ts';
+import { convertStreamEvent, claudeCli } from '../../../../src/agents/claude/cli.ts';
 import { failureOfMissingResult } from '../../../../src/agents/claude/events/failure.ts';
 import { createOutputReader } from '../../../../src/agents/claude/output/reader.ts';
 import { assistantLine, failedLine, INIT, jsonLines, NOW, resultLine, toolUseLine } from './fixtures.ts';
@@ -21,10 +21,10 @@ test.each<[number | null, string | null, string, string]>([
 
 test('what an agent could have put in the place of a name is not repeated', () => {
   const retry = { kind: 'retry', attempt: 1, maxRetries: 2, delayMs: 5, status: 503 } as const;
-  expect(callEventOf({ ...retry, error: '@octocat **hi**' })).toMatchObject({
+  expect(convertStreamEvent({ ...retry, error: '@octocat **hi**' })).toMatchObject({
     retry: { status: 503, cause: null, waitMs: 5 },
   });
-  expect(callEventOf({ ...retry, error: 'overloaded' })).toMatchObject({ retry: { cause: 'overloaded' } });
+  expect(convertStreamEvent({ ...retry, error: 'overloaded' })).toMatchObject({ retry: { cause: 'overloaded' } });
 });
 
 test.each<[string, string, string | null]>([

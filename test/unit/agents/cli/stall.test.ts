@@ -3,7 +3,7 @@ import {
   type CallEvent,
   type RetryingCall,
   trackRetrying,
-  stallInstantOf,
+  computeStallInstant,
   describeStall,
 } from '../../../../src/agents/cli/stall-watch.ts';
 
@@ -96,7 +96,7 @@ describe('a call stalls', () => {
     const last = moments.reduce<RetryingCall | null>((retrying, [at, event]) => {
       return trackRetrying(retrying, eventOf(event), at * SECOND);
     }, null);
-    expect(stallInstantOf(last, STALL)).toBe(second === null ? null : second * SECOND);
+    expect(computeStallInstant(last, STALL)).toBe(second === null ? null : second * SECOND);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codexAccessOf } from '../../../../src/agents/codex/cli.ts';
+import { findCodexAccess } from '../../../../src/agents/codex/cli.ts';
 
 const KEY = 'sk-proj-a-key-that-opens-nothing';
 
@@ -40,11 +40,11 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
     { kind: 'unusable', problem: expect.not.stringContaining('secret@') },
   ],
 ])('%s', (_what, given, access) => {
-  expect(codexAccessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
+  expect(findCodexAccess(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
 });
 
 test('the agent holds a placeholder, and asks the broker past the proxy', () => {
-  const access = codexAccessOf(
+  const access = findCodexAccess(
     { OPENAI_API_KEY: KEY, OPENAI_ORGANIZATION: 'org-1', NO_PROXY: 'intra' },
     { allowedTools: [], model: null, prices: {} },
   );
@@ -61,7 +61,7 @@ test('the agent holds a placeholder, and asks the broker past the proxy', () => 
 });
 
 test('each request names the account that pays', () => {
-  const access = codexAccessOf(
+  const access = findCodexAccess(
     { OPENAI_API_KEY: KEY, OPENAI_PROJECT: 'proj_1' },
     { allowedTools: [], model: null, prices: {} },
   );

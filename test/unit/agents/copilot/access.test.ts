@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copilotAccessOf } from '../../../../src/agents/copilot/cli.ts';
+import { findCopilotAccess } from '../../../../src/agents/copilot/cli.ts';
 
 const KEY = 'sk-proj-a-key-that-opens-nothing';
 const TOKEN = 'github_pat_that_opens_nothing';
@@ -50,14 +50,14 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
     { kind: 'unusable', problem: expect.stringContaining('`COPILOT_PROVIDER_BASE_URL`') },
   ],
 ])('%s', (_what, given, access) => {
-  expect(copilotAccessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
+  expect(findCopilotAccess(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
 });
 
 test.each([
   { type: 'openai', address: 'http://127.0.0.1:1/v1' },
   { type: 'anthropic', address: 'http://127.0.0.1:1' },
 ])('the agent holds a placeholder, and asks the broker as $type is asked', ({ type, address }) => {
-  const access = copilotAccessOf(
+  const access = findCopilotAccess(
     { ...OWN, COPILOT_PROVIDER_TYPE: type },
     { allowedTools: [], model: null, prices: {} },
   );

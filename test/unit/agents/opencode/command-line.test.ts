@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { opencodeAccessOf } from '../../../../src/agents/opencode/access.ts';
+import { findOpencodeAccess } from '../../../../src/agents/opencode/access.ts';
 import { opencodeCli, isOpenCodeSession, buildOpencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
 import { sumUsageSince } from '../../../../src/agents/opencode/usage.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
@@ -46,7 +46,7 @@ test.each([
     path: '/chat/v1',
   },
 ])('$provider', ({ given, provider, path }) => {
-  const access = opencodeAccessOf({ ...given, PATH: '/bin' }, { allowedTools: [], model: null, prices: {} });
+  const access = findOpencodeAccess({ ...given, PATH: '/bin' }, { allowedTools: [], model: null, prices: {} });
   expect(access).toMatchObject({ kind: 'brokered', provider, environment: { PATH: '/bin' } });
   if (access.kind !== 'brokered') return;
   const made = access.environmentFor({ address: 'http://127.0.0.1:1', placeholders: {} });
@@ -58,7 +58,7 @@ test.each([
   { what: 'no address', given: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: 'nowhere' }, kind: 'unusable' },
   { what: 'no key', given: {}, kind: 'direct' },
 ])('$what', ({ given, kind }) => {
-  expect(opencodeAccessOf(given, { allowedTools: [], model: null, prices: {} }).kind).toBe(kind);
+  expect(findOpencodeAccess(given, { allowedTools: [], model: null, prices: {} }).kind).toBe(kind);
 });
 
 test.each([

@@ -143,7 +143,11 @@ describe('what `settings` refuses', () => {
     ['the token', 'github-token: x', /^settings: github-token is a secret/],
     ['an input of one job', 'phase: gate', /^settings: phase is an input of the action of one job/],
     ['what is too long', `model: ${'x'.repeat(70_000)}`, /^settings: is longer than 64 KiB/],
-    ['inputs of a workflow in a workflow of its own', 'runs-on: x', /^settings: runs-on is not a setting/],
+    [
+      'inputs of a workflow in a workflow of its own',
+      'runs-on: x',
+      /^settings: runs-on is an input of the reusable workflow\./,
+    ],
   ])('%s', (_, text, expected) => {
     expect(read(text).found).toEqual([]);
     expect(read(text).problems).toHaveLength(1);

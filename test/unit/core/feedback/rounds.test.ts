@@ -21,7 +21,7 @@ import {
   type FeedbackMemory,
 } from '../../../../src/core/feedback/rounds.ts';
 import { isFeedback, type FeedbackSubject } from '../../../../src/core/feedback/subject.ts';
-import { progressOf, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import { getProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { isSettled, type TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { task } from '../core-fixtures.ts';
 
@@ -142,7 +142,7 @@ describe('a thread', () => {
     );
     if (expected === null) expect(taken.feedback.items).toEqual({});
     else expect(taken.feedback.items[THREAD]).toMatchObject(expected);
-    expect(progressOf(taken.tasks, THREAD)).toEqual(now);
+    expect(getProgress(taken.tasks, THREAD)).toEqual(now);
     expect(taken.open).toEqual(isOpen ? [THREAD] : []);
   });
 });
@@ -155,7 +155,7 @@ describe('a check', () => {
     ['that was given up gets another look on a newer one', check, failed, 'h2', untouchedProgress, true],
   ])('%s', (_, before, then, asked, now, isOpen) => {
     const taken = mergeSubjects(remembered({ [CHECK]: before }, { [CHECK]: then }), found({ [CHECK]: asked }));
-    expect(progressOf(taken.tasks, CHECK)).toEqual(now);
+    expect(getProgress(taken.tasks, CHECK)).toEqual(now);
     expect(taken.open).toEqual(isOpen ? [CHECK] : []);
     expect(taken.feedback.items[CHECK]?.rounds).toBe(1);
   });
@@ -171,7 +171,7 @@ describe('a check', () => {
   ])('that a person must decide %s', (_, then, now) => {
     const taken = mergeSubjects(remembered({ [CHECK]: givenUp }, { [CHECK]: then }), found({ [CHECK]: 'h1' }));
     expect(taken).toMatchObject({ open: [CHECK], spent: [CHECK], feedback: { items: { [CHECK]: givenUp } } });
-    expect(progressOf(taken.tasks, CHECK)).toEqual(now);
+    expect(getProgress(taken.tasks, CHECK)).toEqual(now);
   });
 
   test.each<[string, FeedbackItem, boolean, boolean]>([
@@ -185,7 +185,7 @@ describe('a check', () => {
       found({}, { isUndecided: () => isUndecided }),
     );
     expect(taken.feedback.items).toEqual(isKept ? { [CHECK]: before } : {});
-    expect(progressOf(taken.tasks, CHECK)).toEqual(isKept ? failed : untouchedProgress);
+    expect(getProgress(taken.tasks, CHECK)).toEqual(isKept ? failed : untouchedProgress);
     expect(taken.open).toEqual([]);
   });
 
@@ -228,7 +228,7 @@ describe('rounds', () => {
       remembered({ [THREAD]: before }, { [THREAD]: then }),
       found({ [THREAD]: asked }, change),
     );
-    expect(progressOf(taken.tasks, THREAD)).toEqual(now);
+    expect(getProgress(taken.tasks, THREAD)).toEqual(now);
     expect(taken.spent).toEqual(isSpent ? [THREAD] : []);
     expect(taken.open).toEqual([THREAD]);
   });
@@ -375,7 +375,7 @@ describe('whatever is asked and done', () => {
     const taken = mergeSubjects(before, found(asked, { isUndecided: (id) => undecided.includes(id), maxRounds }));
     let { feedback, tasks }: FeedbackMemory = taken;
     for (const [id, isDone] of work) {
-      const then = progressOf(tasks, id);
+      const then = getProgress(tasks, id);
       if (!taken.open.includes(id) || isSettled(then)) continue;
       feedback = beginRound(feedback, id, then);
       tasks = { ...tasks, [id]: { ...then, state: isDone ? 'done' : 'in-progress', attempts: then.attempts + 1 } };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../../src/core/countdown.ts';
 import {
   computeMergedTaskCost,
-  historySummaryOf,
+  summarizeHistory,
   type HistoryTotals,
   formatWeek,
   type TaskHistory,
@@ -48,8 +48,8 @@ describe('the history of a task', () => {
 
 describe('the totals', () => {
   test('of nothing are unknown, not 0', () => {
-    expect(historySummaryOf([]).all).toMatchObject({ tasks: 0, costUsd: null, lostUsd: null, medianMs: null });
-    expect(computeMergedTaskCost(historySummaryOf([]).all)).toBeNull();
+    expect(summarizeHistory([]).all).toMatchObject({ tasks: 0, costUsd: null, lostUsd: null, medianMs: null });
+    expect(computeMergedTaskCost(summarizeHistory([]).all)).toBeNull();
   });
 
   test('leave unknown costs out of the average', () => {
@@ -58,7 +58,7 @@ describe('the totals', () => {
       ...historiesOf({ costUsd: null }, {}),
       ...historiesOf({}, { kind: 'closed' }),
     ];
-    const { all } = historySummaryOf(tasks);
+    const { all } = summarizeHistory(tasks);
     expect(all).toMatchObject({ tasks: 3, merged: 2, priced: 1, costUsd: 1, lostUsd: 1, notMerged: 1 });
     expect(computeMergedTaskCost(all)).toBe(1);
   });
@@ -66,7 +66,7 @@ describe('the totals', () => {
   test('give the median time from the label to the merge', () => {
     const after = (hours: number | null) =>
       historiesOf({ tasks: [pullTask({ labelledAt: hours === null ? null : noon - hours * HOUR_MS })] }, {});
-    expect(historySummaryOf([after(0), after(4), after(null), after(100)].flat()).all).toMatchObject({
+    expect(summarizeHistory([after(0), after(4), after(null), after(100)].flat()).all).toMatchObject({
       medianMs: 5 * HOUR_MS,
     });
   });
@@ -76,7 +76,7 @@ describe('the totals', () => {
       ...historiesOf({ tasks: [pullTask({ labels: ['bug', 'P1', 'bug'] })] }, {}),
       ...historiesOf({ tasks: [pullTask({ model: 'opus' })] }, null),
     ];
-    const { labels, models, agents } = historySummaryOf(tasks);
+    const { labels, models, agents } = summarizeHistory(tasks);
     expect(labels.map(({ name, tasks: count }) => [name, count])).toEqual([
       ['P1', 1],
       ['bug', 1],
@@ -127,7 +127,7 @@ describe('the totals', () => {
     };
     fc.assert(
       fc.property(fc.array(task, { maxLength: 30 }), (some) => {
-        const { all, weeks, agents } = historySummaryOf(some.map((own) => ({ ...model, ...own })));
+        const { all, weeks, agents } = summarizeHistory(some.map((own) => ({ ...model, ...own })));
         expect(sums(weeks)).toEqual(sums([all]));
         expect(sums(agents)).toEqual(sums([all]));
         expect(all.merged + all.notMerged + all.open).toBe(all.tasks);
@@ -137,7 +137,7 @@ describe('the totals', () => {
   });
 
   test('of a whole repository', () => {
-    expect(historySummaryOf(listTaskHistories(wholeHistory())).all).toMatchObject({
+    expect(summarizeHistory(listTaskHistories(wholeHistory())).all).toMatchObject({
       tasks: 45,
       merged: 35,
       notMerged: 7,

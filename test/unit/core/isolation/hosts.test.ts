@@ -7,9 +7,9 @@ import {
   allowsHost,
   type HostsAsked,
   isModelHost,
-  localPortsOf,
+  listLocalPorts,
   findModelHosts,
-  modelHostsOf,
+  listModelHosts,
   nameOfTarget,
   parseAllowedHosts,
   parseTarget,
@@ -117,7 +117,7 @@ describe('the input', () => {
   test('ports of localhost stand for themselves: the proxy never leads there', () => {
     const { asked, problems } = parseAllowedHosts(['localhost:6379', 'a.example', 'LOCALHOST:5432', 'localhost:6379']);
     expect([asked, problems]).toEqual([{ ...listed(['a.example', 443]), localPorts: [5432, 6379] }, []]);
-    expect([localPortsOf(asked), localPortsOf({ kind: 'any' })]).toEqual([[5432, 6379], []]);
+    expect([listLocalPorts(asked), listLocalPorts({ kind: 'any' })]).toEqual([[5432, 6379], []]);
     expect(allowsHost({ allowed: listAllowedHosts(asked, []), never: [] }, 'localhost', 5432)).toBe(false);
     const many = Array.from({ length: 11 }, (_, at) => `localhost:${String(5000 + at)}`);
     expect(parseAllowedHosts(many)).toEqual({
@@ -275,7 +275,7 @@ describe('a target', () => {
 });
 
 describe('the hosts of the providers', () => {
-  const never = [...modelHostsOf(['claude', 'codex', 'gemini']), 'gateway.example'];
+  const never = [...listModelHosts(['claude', 'codex', 'gemini']), 'gateway.example'];
   const everything = { allowed: { kind: 'any' }, never } as const;
   const named = (host: string): HostsAsked => ({
     kind: 'registries-and',

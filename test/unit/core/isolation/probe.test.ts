@@ -11,7 +11,7 @@ import {
   groupByMeaning,
   parseProbeAnswer,
   type ProbeResults,
-  expectedResultOf,
+  findExpectedResult,
 } from '../../../../src/core/isolation/probe.ts';
 import { runs } from '../../../runs.ts';
 
@@ -28,7 +28,7 @@ function all(result: AttemptResult): Record<AttemptName, AttemptResult> {
 /** Returns the required results, and the opposite for checks that are not required. */
 function perfect(level: IsolationLevel, network: Network): Record<AttemptName, AttemptResult> {
   return Object.fromEntries(
-    attemptNames.map((name) => [name, expectedResultOf(name, level, network) ?? 'open']),
+    attemptNames.map((name) => [name, findExpectedResult(name, level, network) ?? 'open']),
   ) as Record<AttemptName, AttemptResult>;
 }
 

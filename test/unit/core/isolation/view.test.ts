@@ -6,7 +6,7 @@ import {
   isWithin,
   findRunnerFolders,
   parseListeningSockets,
-  topFolderOf,
+  findTopFolder,
   createSandboxView,
   type ViewPlan,
 } from '../../../../src/core/isolation/view.ts';
@@ -152,7 +152,7 @@ test.each([
   ['/home/runner/work', []],
   ['/_work', []],
 ])("of root's runner with its checkouts in %s is hidden: %j", (work, hidden) => {
-  expect(topFolderOf(work)).toEqual(hidden);
+  expect(findTopFolder(work)).toEqual(hidden);
 });
 
 test('disks in hidden folders are not there', () => {

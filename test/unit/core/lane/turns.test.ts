@@ -4,7 +4,7 @@ import {
   resetSessions,
   dropExpiredSessions,
   findAgentSession,
-  sessionsOf,
+  listSessions,
   switchAgent,
 } from '../../../../src/core/lane/session.ts';
 import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
@@ -38,7 +38,7 @@ test('each conversation is found by its agent', () => {
     findAgentSession(both, 'codex')?.id,
     findAgentSession(both, 'gemini'),
   ]).toEqual(['a', 'b', null]);
-  expect(sessionsOf(both, 'claude').map(({ agent, session: { id } }) => [agent, id])).toEqual([
+  expect(listSessions(both, 'claude').map(({ agent, session: { id } }) => [agent, id])).toEqual([
     ['codex', 'b'],
     ['claude', 'a'],
   ]);

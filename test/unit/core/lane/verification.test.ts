@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import {
   listUnverifiedTasks,
   hasUnrunnableCommand,
-  verificationRecordOf,
+  buildVerificationRecord,
   buildVerificationSubject,
   listVerifiedTasks,
-  isVerificationOf,
+  matchesVerification,
   recordHeadVerification,
   settleFinished,
   reopenTasks,
@@ -40,7 +40,7 @@ describe('a verification in a clean clone, as the state keeps it', () => {
       { ...subject, kind: 'failed', command: 'x'.repeat(200), exitCode: 1 },
     ],
   ])('%j', (verification, check) => {
-    expect(verificationRecordOf(subject, verification)).toEqual(check);
+    expect(buildVerificationRecord(subject, verification)).toEqual(check);
   });
 
   test.each([
@@ -48,8 +48,8 @@ describe('a verification in a clean clone, as the state keeps it', () => {
     [{ ...subject, commit: 'other' }, false],
     [{ ...subject, commands: 'other' }, false],
   ])('is known for the same commit and the same commands: %j → %s', (asked, known) => {
-    expect(isVerificationOf(verificationRecordOf(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
-    expect(isVerificationOf(null, asked)).toBe(false);
+    expect(matchesVerification(buildVerificationRecord(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
+    expect(matchesVerification(null, asked)).toBe(false);
   });
 });
 
@@ -135,8 +135,8 @@ describe('the verification of the published head', () => {
     tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'finished' } },
     lastIteration: { taskId: 'issue-2', progress: true, fileCount: 1, tree: 't', verification: 'passed', hints: [] },
   };
-  const passed = verificationRecordOf(subject, { kind: 'passed', durationMs: 1 });
-  const red = verificationRecordOf(subject, failed(1, 'x'));
+  const passed = buildVerificationRecord(subject, { kind: 'passed', durationMs: 1 });
+  const red = buildVerificationRecord(subject, failed(1, 'x'));
   if (passed === null || red === null) throw new Error('no check');
   const fails = (of: LaneState): LaneState => recordHeadVerification(of, { record: red, finished: ['issue-2'] }, NOW);
   const passes = (of: LaneState): LaneState => recordHeadVerification(of, { record: passed, finished: [] }, NOW);

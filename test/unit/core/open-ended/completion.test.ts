@@ -3,7 +3,7 @@ import { markDoneUnder, endsOpenEnded, settleOpenEnded } from '../../../../src/c
 import { createInitialState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
-import { progressOf } from '../../../../src/core/tasks/queue.ts';
+import { getProgress } from '../../../../src/core/tasks/queue.ts';
 import { describeStep, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
 const PROMPT = 'prompt-0123456789ab';
@@ -108,7 +108,7 @@ describe('at the end of a run', () => {
     [{ kind: 'blocked', reason: 'needs_human' }, false],
   ])('%o makes a prompt done: %s', (outcome, isDone) => {
     expect(endsOpenEnded(outcome)).toBe(isDone);
-    expect(progressOf(settled(outcome).tasks, PROMPT).state).toBe(isDone ? 'finished' : 'in-progress');
+    expect(getProgress(settled(outcome).tasks, PROMPT).state).toBe(isDone ? 'finished' : 'in-progress');
   });
 
   test('says when and why, can be stored, and touches no other task', () => {
@@ -118,7 +118,7 @@ describe('at the end of a run', () => {
       to: 'finished',
       reason: 'project_complete',
     });
-    expect(progressOf(state.tasks, PROMPT).doneCommit).toBe('head');
+    expect(getProgress(state.tasks, PROMPT).doneCommit).toBe('head');
     expect(parseState(serializeState(state), 'queue')).toMatchObject({ kind: 'state', problems: [] });
     expect(settled(complete, 'issue-1')).toBe(worked);
     expect(settled(complete, null)).toBe(worked);
@@ -126,7 +126,7 @@ describe('at the end of a run', () => {
 
   test('other texts of the same documents are done with it, and only then', () => {
     const done = settled(complete);
-    expect(progressOf(markDoneUnder(done, PROMPT, OTHER).tasks, OTHER).state).toBe('finished');
+    expect(getProgress(markDoneUnder(done, PROMPT, OTHER).tasks, OTHER).state).toBe('finished');
     expect(markDoneUnder(worked, PROMPT, OTHER)).toBe(worked);
     expect(markDoneUnder(done, PROMPT, PROMPT)).toBe(done);
     expect(createInitialState('queue', noon).tasks).toEqual({});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { honourLeftCircuit, circuitOpenerOf } from '../../../../src/core/others/left-circuit.ts';
+import { honourLeftCircuit, findCircuitOpener } from '../../../../src/core/others/left-circuit.ts';
 import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, idle, noon, play, playAgain, progress } from '../core-fixtures.ts';
 
@@ -15,8 +15,8 @@ test('what opened a circuit last', () => {
   const ends = { streak, probed, again, probeOfLeft };
   for (const { state } of Object.values(ends)) expect(state.circuit.kind).toBe('open');
   expect(
-    Object.fromEntries(Object.entries(ends).map(([name, { state }]) => [name, circuitOpenerOf(state.transitions)])),
+    Object.fromEntries(Object.entries(ends).map(([name, { state }]) => [name, findCircuitOpener(state.transitions)])),
   ).toEqual({ streak: 'streak', probed: 'probe', again: 'streak', probeOfLeft: 'probe' });
-  expect(circuitOpenerOf(honoured.transitions)).toBe('another-ralph');
-  expect(circuitOpenerOf([])).toBe('streak');
+  expect(findCircuitOpener(honoured.transitions)).toBe('another-ralph');
+  expect(findCircuitOpener([])).toBe('streak');
 });

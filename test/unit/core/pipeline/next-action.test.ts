@@ -3,12 +3,12 @@ import {
   judgeAgentAttempt,
   findFirstAgentStep,
   decideStepAction,
-  retryDelayOf,
+  computeRetryDelay,
   type PipelineProgress,
 } from '../../../../src/core/pipeline/step-output.ts';
 import {
-  agentStepsOf,
-  otherStepsOf,
+  listAgentSteps,
+  listOtherSteps,
   type AgentStep,
   type CommandStep,
   type Step,
@@ -165,7 +165,7 @@ describe('the next step', () => {
 
 describe('an iteration would be in vain', () => {
   const of = (name: string, change: Partial<AgentStep> = {}) =>
-    agentStepsOf({ steps: [agentStep(name, { continueOnError: true, ...change })] });
+    listAgentSteps({ steps: [agentStep(name, { continueOnError: true, ...change })] });
   const required = { continueOnError: false };
   const breaker = { threshold: 1, resetAfterMs: 5 * MINUTE };
   const openAt = (openedAt: number) => ({ failures: 1, openedAt });
@@ -232,14 +232,14 @@ describe('an iteration would be in vain', () => {
     ['not for a command without a circuit', {}, null],
   ])('%s', (_, change, until) => {
     const steps = [agentStep('work'), commandStep('lint', { continueOnError: false, ...change })];
-    const policies = { agentSteps: agentStepsOf({ steps }), otherSteps: otherStepsOf({ steps }) };
+    const policies = { agentSteps: listAgentSteps({ steps }), otherSteps: listOtherSteps({ steps }) };
     expect(findOpenSteps({ markers: [], circuits: { lint: openAt(noon) } }, policies, noon)).toEqual(until);
   });
 });
 
 describe('a failure is tried again', () => {
   const attempt = { result: { kind: 'failed', why: 'x', code: 1 }, isWorthAnother: true } as const;
-  test.each<[string, Parameters<typeof retryDelayOf>, number | null]>([
+  test.each<[string, Parameters<typeof computeRetryDelay>, number | null]>([
     ['after the delay', [{ maxRetries: 2, retryDelayMs: 1000 }, attempt, { attempts: 1, leftMs: MINUTE }], 1000],
     ['later each time', [{ maxRetries: 9, retryDelayMs: 1000 }, attempt, { attempts: 3, leftMs: MINUTE }], 4000],
     [
@@ -274,7 +274,7 @@ describe('a failure is tried again', () => {
       null,
     ],
   ])('%s', (_, given, expected) => {
-    expect(retryDelayOf(...given)).toBe(expected);
+    expect(computeRetryDelay(...given)).toBe(expected);
   });
 });
 

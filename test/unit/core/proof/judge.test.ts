@@ -8,7 +8,7 @@ import {
   planProof,
   type ProofPlan,
   type ProofRun,
-  proofRunOf,
+  judgeProofRun,
   computeProofTimeout,
   type TaskChanges,
   type TaskFile,
@@ -123,7 +123,7 @@ describe('what is laid for a proof', () => {
 const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } as const;
 
 function run(output: string, verification: Exclude<Verification, { kind: 'not-run' }> = failed): ProofRun {
-  return proofRunOf(verification, parseTestReport(output));
+  return judgeProofRun(verification, parseTestReport(output));
 }
 
 const codes = ['src/sum.py', 'src/lib.rs'].map((path) => file(path, 'old', 'new'));
@@ -239,10 +239,10 @@ describe('the judgement of the new tests', () => {
       judge(run(''), { base: ' ✓ test/a.test.ts (2 tests)', head: `${A}\n ✓ test/a.test.ts (2 tests)` }),
       { kind: 'whole' },
     ],
-    ['a time-out', judge(proofRunOf({ ...failed, code: null }, new Map())), { kind: 'undecided', why: 'timeout' }],
+    ['a time-out', judge(judgeProofRun({ ...failed, code: null }, new Map())), { kind: 'undecided', why: 'timeout' }],
     [
       'a missing command',
-      judge(proofRunOf({ ...failed, code: 127 }, new Map())),
+      judge(judgeProofRun({ ...failed, code: 127 }, new Map())),
       { kind: 'undecided', why: 'cannot-run' },
     ],
   ])('%s', (_, judged, expected) => {

@@ -16,7 +16,7 @@ import {
 } from '../../../../src/core/receipt/receipt.ts';
 import type { CloneCommit } from '../../../../src/core/receipt/check-content.ts';
 import {
-  branchQuestionOf,
+  buildBranchQuestion,
   type CloneBranch,
   receiptVerificationSchema,
   verifyReceipts,
@@ -124,7 +124,7 @@ describe('a person names', () => {
 
   test('a pull request: its runs, and those before it was opened', () => {
     expect(selectReceipts(all, { kind: 'any', id: '12' })).toEqual([early, first, second]);
-    expect(branchQuestionOf([early, first, second])).toMatchObject({
+    expect(buildBranchQuestion([early, first, second])).toMatchObject({
       ...{ base: 'b'.repeat(40), heads: ['c', 'd', 'e'].map((letter) => letter.repeat(40)), runs: ['1', '2', '3'] },
     });
   });

@@ -4,7 +4,7 @@ import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import { createInitialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { EMPTY_SHARE } from '../../../../src/core/lane/change.ts';
-import { progressOf, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import { getProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { MAX_SERVER_WORDS_CHARS } from '../../../../src/core/tasks/task.ts';
 import { noon } from '../core-fixtures.ts';
 
@@ -46,7 +46,7 @@ describe('what the server refused', () => {
   test('is over once the server accepts a push in which the task is done, or a person asks for a retry', () => {
     const refused = recordLeftOut(state, left, noon);
     expect(acceptWork(refused)).toBe(refused);
-    const first = progressOf(refused.tasks, 'issue-1');
+    const first = getProgress(refused.tasks, 'issue-1');
     const taken = acceptWork({ ...refused, tasks: { 'issue-1': { ...first, state: 'done' } } });
     expect(taken.tasks['issue-1']?.refused).toBeUndefined();
     expect(retryTask(refused, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouchedProgress);
@@ -60,7 +60,7 @@ describe('what the server refused', () => {
     };
     const parsed = parseState(serializeState(recordLeftOut(state, long, noon)), 'queue');
     expect(parsed).toMatchObject({ kind: 'state', problems: [] });
-    const { refused } = parsed.kind === 'state' ? progressOf(parsed.state.tasks, 'issue-1') : {};
+    const { refused } = parsed.kind === 'state' ? getProgress(parsed.state.tasks, 'issue-1') : {};
     expect(refused?.words.length).toBeLessThanOrEqual(MAX_SERVER_WORDS_CHARS);
     expect(refused?.files).toHaveLength(5);
   });

@@ -238,6 +238,61 @@ jobs:
     expect(stepsIn(learn(oneJob(steps, more), {}, {}))).toMatchObject([{ with: { 'python-version': chosen } }]);
   });
 
+  test.each([
+    ['whose newest plain version is settled, because a prerelease is marked', "'3.13', '3.14', 3.15-dev", '3.14'],
+    ['inside of other values', '{ os: linux, v: "3.12" }, { os: linux, v: "3.14" }, { os: linux, v: "3.13" }', '3.13'],
+  ])('has the version %s', (_title, values, chosen) => {
+    const more = `    strategy: { matrix: { python: [${values}] } }\n`;
+    const steps = `      - uses: actions/setup-python@v6
+        with: { python-version: "\${{ matrix.python${values.includes('{') ? '.v' : ''} }}", allow-prereleases: true }
+      - run: make test
+`;
+    expect(stepsIn(learn(oneJob(steps, more), {}, {}))).toMatchObject([{ with: { 'python-version': chosen } }]);
+  });
+
+  test('is the one whose own name says so, also in a file tests.yml', () => {
+    const job = (name: string): string =>
+      `  ${name}:\n    name: ${name === 'test' ? 'py' : 'Build the manual'}\n    runs-on: ubuntu-latest\n    steps: [{ run: tox -e ${name} }]\n`;
+    const path = '.github/workflows/tests.yml';
+    const { learned } = learn('', { [path]: `on: push\njobs:\n${job('test')}${job('man')}` }, {});
+    expect(learned?.from).toEqual([`${path} (test)`]);
+  });
+
+  test('names what it leaves out: unknown actions before the tests, and jobs with other tests and tools', () => {
+    const other = `  deno:\n    runs-on: ubuntu-latest\n    steps: [{ uses: denoland/setup-deno@v2 }, { run: deno test }]\n`;
+    const steps = `      - uses: ankane/start-x@v1
+      - uses: step-security/harden-runner@v2
+      - run: npm test
+      - uses: acme/report@v1
+`;
+    expect(learn(`${oneJob(steps)}${other}`).unread).toEqual([
+      { what: 'ankane/start-x@v1', why: 'init does not know this action' },
+      { what: `${CI} (deno)`, why: 'its tests also need denoland/setup-deno' },
+    ]);
+  });
+
+  test('keeps its own set-up of a language where another action of it cannot be copied', () => {
+    const steps = `      - uses: actions/setup-go@v6
+        with: { go-version: "1.24" }
+      - uses: hashicorp/setup-terraform@v4
+        with: { terraform_version: "\${{ vars.T }}" }
+      - run: go test ./...
+`;
+    expect(stepsIn(learn(oneJob(steps), {}, { 'go.mod': 'module x\ngo 1.24\n' }))).toEqual([
+      { uses: 'actions/setup-go@v6', with: { 'go-version': '1.24' } },
+    ]);
+  });
+
+  test('of an R package is the check that the action runs', () => {
+    const steps = `      - uses: r-lib/actions/setup-r@v2
+      - uses: r-lib/actions/check-r-package@v2
+        with: { build_args: 'c("--no-manual")' }
+`;
+    expect(learn(oneJob(steps), {}, {}).learned?.verify).toEqual([
+      `Rscript -e 'rcmdcheck::rcmdcheck(args = c("--no-manual", "--as-cran"), build_args = c("--no-manual"), error_on = "warning")'`,
+    ]);
+  });
+
   test('is the ordinary one for the root, of those that run the same command', () => {
     const job = (name: string, more: string): string =>
       `  ${name}:\n    runs-on: ubuntu-latest\n    steps: [${more}{ run: make test }]\n`;
@@ -378,6 +433,16 @@ describe('actions and workflows of the repository', () => {
     expect(project.learned?.verify).toEqual(['npm ci', 'npm test']);
   });
 
+  test('that only print are left out of the set-up', () => {
+    const report = 'runs:\n  using: composite\n  steps: [{ run: "./x >> $GITHUB_STEP_SUMMARY", shell: bash }]\n';
+    const steps = '      - run: npm test\n      - uses: ./.github/actions/report\n';
+    const project = learn(oneJob(steps), { '.github/actions/report/action.yml': report });
+    expect(stepsIn(project)).toMatchObject([
+      { uses: expect.stringContaining('setup-node') as string },
+      { run: 'npm ci' },
+    ]);
+  });
+
   test('that check out are taken apart', () => {
     const steps = `    - uses: actions/checkout@v5\n${node}    - run: npm run build\n      shell: bash\n`;
     const project = learn(uses, { '.github/actions/prepare/action.yaml': composite(steps) });
@@ -399,7 +464,8 @@ describe('actions and workflows of the repository', () => {
       'npm ci',
       'npm run test:unit',
     ]);
-    expect(learn(caller.replace('./.github', 'acme/ci/.github').replace('unit.yml', 'unit.yml@v1')).learned).toBeNull();
+    const foreign = learn(caller.replace('./.github', 'acme/ci/.github').replace('unit.yml', 'run_tests.yml@v1'));
+    expect(foreign).toMatchObject({ learned: null, unread: [{ what: 'acme/ci/.github/workflows/run_tests.yml@v1' }] });
   });
 
   test('with an input that only CI knows are replaced by the set-up of the language', () => {
@@ -496,6 +562,19 @@ test.each([
   ['dart test --platform chrome', 'slow'],
   ['dart pub get', 'install'],
   ['bundle exec brakeman', 'check'],
+  ['cargo test --release', 'test'],
+  ['swift test -c release', 'test'],
+  ['opam exec -- dune runtest --profile=release', 'test'],
+  ['make release', 'aside'],
+  ['busted --coverage', 'test'],
+  ['rebar3 eunit', 'test'],
+  ['./run_tests.sh', 'test'],
+  ['npx tap', 'test'],
+  ['luarocks install luacov-coveralls', 'install'],
+  ['opam install . --deps-only', 'install'],
+  ['coveralls', 'aside'],
+  ['./rebar3 ct', 'test'],
+  ['curl -LO https://example.org/actionlint-matcher.json', 'before'],
 ])('%s is for: %s', (command, purpose) => {
   expect(classifyCommand(command)).toBe(purpose);
 });
@@ -503,6 +582,7 @@ test.each([
 test.each<[string, readonly string[] | null]>([
   ['a\n# b\n\nset -ex\nmkdir out \\\n  -p\n', ['a', 'mkdir -p out -p']],
   ['cd x\nmake test\n', ['cd x && make test']],
+  ['sudo apt-get update\ncd x\nmake test\n', ['sudo apt-get update', 'cd x && make test']],
   ['for f in *; do\n  x\ndone\n', null],
   ['if [ -f x ]; then make test; fi\n', ['if [ -f x ]; then make test; fi']],
   ["make test # it's slow\n", ['make test']],

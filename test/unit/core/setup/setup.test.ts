@@ -8,7 +8,7 @@ import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/
 import { buildSetUpFiles, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { planFileRemoval, planFileWrite } from '../../../../src/core/setup/ownership.ts';
 import { listDiffLines } from '../../../../src/cli/setup/setup-text.ts';
-import { proposeVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
+import { proposeVerify, computeScheduleMinute } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -553,14 +553,14 @@ test.each([
 });
 
 test('the schedule has a minute of its own in each repository, never the full hour', () => {
-  const minutes = Array.from({ length: 50 }, (_, at) => scheduleMinuteOf(`acme/service-${String(at)}`));
+  const minutes = Array.from({ length: 50 }, (_, at) => computeScheduleMinute(`acme/service-${String(at)}`));
   expect(Math.min(...minutes)).toBeGreaterThanOrEqual(1);
   expect(Math.max(...minutes)).toBeLessThanOrEqual(59);
   expect(new Set(minutes).size).toBeGreaterThan(25);
-  expect(scheduleMinuteOf('Acme/Shop')).toBe(scheduleMinuteOf('acme/shop'));
+  expect(computeScheduleMinute('Acme/Shop')).toBe(computeScheduleMinute('acme/shop'));
   for (const shape of ['single', 'three-jobs'] as const) {
     const text = workflowOf({}, { ...choicesFor({}), shape, repository: 'acme/shop' });
-    expect(text).toContain(`cron: '${String(scheduleMinuteOf('acme/shop'))} * * * *'`);
+    expect(text).toContain(`cron: '${String(computeScheduleMinute('acme/shop'))} * * * *'`);
   }
 });
 

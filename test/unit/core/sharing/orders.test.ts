@@ -3,7 +3,7 @@ import { createLaneRecord, orderRecord } from '../../../../src/core/sharing/lane
 import {
   applyOrders,
   orderSchema,
-  stopRequesterOf,
+  findStopRequester,
   findOrderSubject,
   type Order,
   type OrderGiven,
@@ -200,8 +200,8 @@ describe('a run that works ends for a stop that it has not obeyed', () => {
     ['a stop after that', [order(1, 'stop'), order(2, 'resume'), order(3, 'stop', { by: 'bob' })], 'bob'],
     ['other orders behind it', [order(1, 'stop'), order(2, 'retry'), order(3, 'reset-session')], 'ada'],
   ])('%s', (_, orders, expected) => {
-    expect(stopRequesterOf(working, orders)).toBe(expected);
-    expect(stopRequesterOf(applyOrders(working, orders), orders)).toBeNull();
+    expect(findStopRequester(working, orders)).toBe(expected);
+    expect(findStopRequester(applyOrders(working, orders), orders)).toBeNull();
   });
 });
 

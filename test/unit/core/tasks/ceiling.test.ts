@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { discountProgress } from '../../../../src/core/lane/settle/settle-published.ts';
 import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { mergeReceivedState, mergeTrustedState } from '../../../../src/core/sharing/trusted-state.ts';
-import { progressOf, resetProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import { getProgress, resetProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { computeCeilingLeftUsd, withCeilings } from '../../../../src/core/tasks/stepping-aside.ts';
 import { noon, policy } from '../core-fixtures.ts';
 
 const state = withCeilings(createInitialState('queue', noon), new Map([['issue-1', { usd: 2, spentUsd: 0 }]]));
 const spent = (usd: number, of = state) => ({
   ...of,
-  tasks: { 'issue-1': { ...progressOf(of.tasks, 'issue-1'), ceiling: { usd: 2, spentUsd: usd } } },
+  tasks: { 'issue-1': { ...getProgress(of.tasks, 'issue-1'), ceiling: { usd: 2, spentUsd: usd } } },
 });
 const ceilingIn = ({ tasks: known }: typeof state) => known['issue-1']?.ceiling;
 
@@ -31,7 +31,7 @@ describe('a ceiling', () => {
   });
 
   test('is allowed again when a person retries the task', () => {
-    expect(resetProgress(progressOf(spent(2).tasks, 'issue-1')).ceiling).toBeUndefined();
+    expect(resetProgress(getProgress(spent(2).tasks, 'issue-1')).ceiling).toBeUndefined();
   });
 
   test.each([

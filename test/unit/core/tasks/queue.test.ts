@@ -5,7 +5,7 @@ import {
   sortByPriority,
   isPlanComplete,
   chooseNextTask,
-  progressOf,
+  getProgress,
   listTasksWithinReach,
 } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -136,7 +136,7 @@ test('counts what completion waits for', () => {
 });
 
 test('an id that objects inherit is not progress', () => {
-  expect(progressOf({}, 'constructor').state).toBe('todo');
+  expect(getProgress({}, 'constructor').state).toBe('todo');
 });
 
 describe('cleaning', () => {

@@ -5,7 +5,7 @@ import {
   cleanCommitSubject,
   buildIterationMessage,
   problemOfOwnMessage,
-  signOffOf,
+  buildSignOff,
   parseTaskInMessage,
 } from '../../../../src/core/text/commit-message.ts';
 import { toPlainTitle } from '../../../../src/core/text/phrase.ts';
@@ -186,7 +186,7 @@ describe('whether a message was made here', () => {
 
   test('a message signed off by the author of the commit was', () => {
     expect(problemOfOwnMessage(`Add x\n\n${trailers}\nSigned-off-by: ralph <r@example.com>\n`, own)).toBeNull();
-    expect(signOffOf(own.identity)).toEqual({ 'Signed-off-by': 'ralph <r@example.com>' });
+    expect(buildSignOff(own.identity)).toEqual({ 'Signed-off-by': 'ralph <r@example.com>' });
   });
 
   test.each([

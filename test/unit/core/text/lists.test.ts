@@ -5,7 +5,7 @@ import {
   joinNames,
   formatMoreLine,
   listFirstNames,
-  namesOutOf,
+  joinCountedNames,
 } from '../../../../src/core/text/phrase.ts';
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => String(index));
@@ -24,7 +24,7 @@ test('a sentence names the number of items that it is given', () => {
 });
 
 test('names may be some of a number that is known', () => {
-  expect([2, 7].map((count) => namesOutOf(['a', 'b'], count))).toEqual(['a, b', 'a, b and 5 more']);
+  expect([2, 7].map((count) => joinCountedNames(['a', 'b'], count))).toEqual(['a, b', 'a, b and 5 more']);
 });
 
 test('a list that was cut says how many are left out', () => {

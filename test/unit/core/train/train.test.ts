@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
 import {
-  pullsAheadOf,
+  listPullsAhead,
   type ComparedPull,
   findNextPull,
   findPullToUpdate,
@@ -163,7 +163,7 @@ test('one waits for those further ahead that conflict with it', () => {
     [1, 2, 3].map((number) => open(number)),
     compared([1, 2, 3], [[2, 3]]),
   );
-  expect(train.pulls.map((pull) => pullsAheadOf(train, pull))).toEqual([[], [], [2]]);
+  expect(train.pulls.map((pull) => listPullsAhead(train, pull))).toEqual([[], [], [2]]);
 });
 
 describe('after a run has published', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { historySummaryOf, type TaskHistory, listTaskHistories } from '../../../../src/core/history/task-history.ts';
+import { summarizeHistory, type TaskHistory, listTaskHistories } from '../../../../src/core/history/task-history.ts';
 import { emptySnapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { renderHistoryPage } from '../../../../src/report/history/history-page.ts';
 import { formatLong, renderHistory } from '../../../../src/report/history/history-text.ts';
@@ -7,7 +7,7 @@ import { noon } from '../../core/core-fixtures.ts';
 import { publishedPull, pullTask, wholeHistory, withEnded } from '../../core/history/history-fixture.ts';
 
 const pageOf = (tasks: readonly TaskHistory[], repository: string | null = 'https://github.com/acme/shop'): string =>
-  renderHistoryPage({ history: historySummaryOf(tasks), tasks, repository, now: noon });
+  renderHistoryPage({ history: summarizeHistory(tasks), tasks, repository, now: noon });
 const whole = listTaskHistories(wholeHistory());
 
 describe('the page', () => {
@@ -63,11 +63,11 @@ describe('the page', () => {
 
 describe('the table for a terminal', () => {
   test('of a whole repository', () => {
-    expect(renderHistory(historySummaryOf(whole), { title: 'acme/shop', now: noon })).toMatchSnapshot();
+    expect(renderHistory(summarizeHistory(whole), { title: 'acme/shop', now: noon })).toMatchSnapshot();
   });
 
   test('of nothing', () => {
-    expect(renderHistory(historySummaryOf([]), { title: '', now: noon })).toMatchInlineSnapshot(`
+    expect(renderHistory(summarizeHistory([]), { title: '', now: noon })).toMatchInlineSnapshot(`
       "2026-11-21 12:00 UTC: 0 tasks: 0 merged, 0 not merged, 0 open
 
       No run has published a pull request yet.
@@ -77,7 +77,7 @@ describe('the table for a terminal', () => {
 
   test('of tasks that are not merged', () => {
     const closed = listTaskHistories(withEnded(emptySnapshot, publishedPull(), { kind: 'closed' }));
-    expect(renderHistory(historySummaryOf(closed), { title: '', now: noon })).toMatchInlineSnapshot(`
+    expect(renderHistory(summarizeHistory(closed), { title: '', now: noon })).toMatchInlineSnapshot(`
       "2026-11-21 12:00 UTC: 1 task: 0 merged, 1 not merged, 0 open
 
       No task is merged yet.

@@ -60,7 +60,7 @@ describe('status comment', () => {
   test('on the pull request it is one sentence, since the description says the rest', () => {
     expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null))).toEqual([
       '<!-- ralph-action:status -->',
-      '**Iteration limit**: see the description, or the [log of the run](https://github.com/acme/shop/actions/runs/99).',
+      '**Iteration limit.** See the description, or the [log of the run](https://github.com/acme/shop/actions/runs/99).',
       '<sub>2026-11-21 16:18 UTC</sub>',
     ]);
   });

@@ -21,7 +21,7 @@ export interface ToleratedChange {
 }
 
 /** Tolerates all differences between two trees. */
-export function toleratedChangesOf(changes: readonly PathChange[]): readonly ToleratedChange[] {
+export function tolerateChanges(changes: readonly PathChange[]): readonly ToleratedChange[] {
   return changes.map(({ path, oldMode, oldId, newMode, newId }) => ({
     path,
     found: newId === null ? null : { mode: newMode, id: newId },

@@ -5,7 +5,7 @@ import {
   countSameFailures,
   failsAsBase,
   recordBaseVerification,
-  redBaseOf,
+  buildRedBase,
   withFixedFailures,
 } from '../../../../../src/core/lane/base/compare-failures.ts';
 import { withKnownRedBase } from '../../../../../src/core/lane/base/known-base.ts';
@@ -26,7 +26,7 @@ function failed(
 }
 
 function redBase(tail: string, stage: RedBase['stage'] = 'found'): RedBase {
-  const base = redBaseOf(subject, failed(tail), none);
+  const base = buildRedBase(subject, failed(tail), none);
   if (base === null) throw new Error('It passes.');
   return { ...base, stage };
 }
@@ -112,8 +112,8 @@ describe('a verification fails as the base does when it is the same command and 
   test('another command fails in another way, and so does what passes', () => {
     expect(failsAsBase(redBase('x'), failed('x', { command: 'npm run lint' }), none)).toBe(false);
     expect(failsAsBase(redBase('x'), passed, none)).toBe(false);
-    expect(redBaseOf(subject, passed, none)).toBeNull();
-    expect(redBaseOf(subject, { kind: 'not-run' }, none)).toBeNull();
+    expect(buildRedBase(subject, passed, none)).toBeNull();
+    expect(buildRedBase(subject, { kind: 'not-run' }, none)).toBeNull();
   });
 });
 
@@ -259,7 +259,7 @@ describe('what becomes of a red base', () => {
 describe('where a reporter names the tests, they are compared by name', () => {
   const verified = (output: string) => [failed(output.slice(-40)), parseTestReport(output)] as const;
   const onBase = '--- FAIL: TestAdd (0.00s)\nFAIL\nFAIL\tshop\t0.002s\n';
-  const base = redBaseOf(subject, ...verified(onBase));
+  const base = buildRedBase(subject, ...verified(onBase));
 
   test('with all failures of the base it fails as the base, whatever the end of the output says', () => {
     expect(base).toMatchObject({ failures: ['…shop > TestAdd'] });
@@ -270,7 +270,7 @@ describe('where a reporter names the tests, they are compared by name', () => {
 
   test('a base with more failures than are kept names none as new', () => {
     const many = Array.from({ length: 30 }, (_, i) => `--- FAIL: Test${String(i)} (0.00s)`).join('\n');
-    const full = redBaseOf(subject, ...verified(`${many}\n${onBase}`));
+    const full = buildRedBase(subject, ...verified(`${many}\n${onBase}`));
     expect(full?.failures).toHaveLength(20);
     expect(compareWithBase(full, ...verified(`${many}\n--- FAIL: TestNew (0.00s)\n${onBase}`))).toMatchObject({
       newlyRed: [],
@@ -282,7 +282,7 @@ describe('where a reporter names the tests, they are compared by name', () => {
       Array.from({ length: 25 }, (_, i) =>
         names.map((name) => `--- FAIL: Test${String(i)}/${name.repeat(70)} (0.00s)`).join('\n'),
       ).join('\n');
-    const full = redBaseOf(subject, ...verified(`${inFiles(['a', 'b'])}\n${onBase}`));
+    const full = buildRedBase(subject, ...verified(`${inFiles(['a', 'b'])}\n${onBase}`));
     const now = compareWithBase(full, ...verified(`${inFiles(['a'])}\nFAIL\nFAIL\tshop\t0.002s\n`));
     expect(verificationSchema.parse(now)).toMatchObject({ leftOfBase: [`…${'a'.repeat(60)}`] });
   });

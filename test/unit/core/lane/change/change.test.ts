@@ -3,7 +3,7 @@ import {
   addIteration,
   addRun,
   isChangeFull,
-  hasShareOf,
+  hasTaskShare,
   withLeftOutFiles,
   withMeasuredSizes,
   noChange,
@@ -13,7 +13,7 @@ import {
   type IterationShare,
 } from '../../../../../src/core/lane/change.ts';
 import type { TaskId } from '../../../../../src/core/tasks/ids.ts';
-import { progressOf } from '../../../../../src/core/tasks/queue.ts';
+import { getProgress } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { createInitialState, parseState } from '../../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
@@ -214,8 +214,8 @@ describe('what an iteration adds', () => {
   test('sixty tasks are named, the oldest go', () => {
     const change = played(...Array.from({ length: 62 }, (_, i) => ({ taskId: `issue-${String(i + 1)}` as const })));
     expect(Object.keys(change.tasks)).toHaveLength(60);
-    expect(hasShareOf(change, 'issue-2')).toBe(false);
-    expect(hasShareOf(change, 'issue-3')).toBe(true);
+    expect(hasTaskShare(change, 'issue-2')).toBe(false);
+    expect(hasTaskShare(change, 'issue-3')).toBe(true);
     expect([change.iterations, change.costUsd]).toEqual([62, 31]);
   });
 });
@@ -223,7 +223,7 @@ describe('what an iteration adds', () => {
 describe('whether people have enough to review', () => {
   const change: BranchChange = { ...noChange, lines: 400, tasks: { 'issue-1': EMPTY_SHARE, 'issue-2': EMPTY_SHARE } };
   const done = (...ids: readonly TaskId[]): Record<TaskId, TaskProgress> =>
-    Object.fromEntries(ids.map((id) => [id, { ...progressOf({}, id), state: 'done' as const }]));
+    Object.fromEntries(ids.map((id) => [id, { ...getProgress({}, id), state: 'done' as const }]));
 
   test.each<[string, Record<TaskId, TaskProgress>, number, number, boolean]>([
     ['no limit', done('issue-1', 'issue-2'), 0, 0, false],
