@@ -9,7 +9,7 @@ import {
   findFailureInAnswer,
   findLastFailure,
   findResetTime,
-  usageLimitOf,
+  findUsageLimit,
 } from '../reading/failure.ts';
 import { commandAgent } from './agent.ts';
 
@@ -112,7 +112,7 @@ function findProviderFailure({ message, complaint }: PlainOutput, now: number): 
   const isSilent = (errors !== '' && message.endsWith(errors)) || findLastFailure(message)?.length === message.length;
   const known = isSilent ? ['rate-limit', 'server', 'auth', 'billing'] : ['rate-limit', 'server'];
   return known.includes(agentError.kind)
-    ? { agentError, usageLimit: usageLimitOf(failure, agentError.kind, findResetTime(failure, now)) }
+    ? { agentError, usageLimit: findUsageLimit(failure, agentError.kind, findResetTime(failure, now)) }
     : null;
 }
 

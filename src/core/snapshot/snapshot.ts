@@ -16,7 +16,7 @@ import {
   waitingIssueSchema,
 } from '../sharing/waiting-issues.ts';
 import { isLaneId, issueOfId, type LaneId, type TaskId } from '../tasks/ids.ts';
-import { progressOf, untouchedProgress } from '../tasks/queue.ts';
+import { getProgress, untouchedProgress } from '../tasks/queue.ts';
 import type { TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 
@@ -173,7 +173,7 @@ export function listLaneAnswers(
 export function findProgressIn(snapshot: Snapshot, lane: LaneId, task: TaskId): TaskProgress {
   const document = parseRecordIn(snapshot, lane)?.document ?? null;
   const parsed = document === null ? null : parseState(document, lane);
-  return parsed?.kind === 'state' ? progressOf(parsed.state.tasks, task) : untouchedProgress;
+  return parsed?.kind === 'state' ? getProgress(parsed.state.tasks, task) : untouchedProgress;
 }
 
 /** Returns the states of pull requests when runs last examined them. */

@@ -23,7 +23,7 @@ import {
   type StepRecord,
   type StepResult,
 } from '../../core/pipeline/step-record.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
+import { getProgress } from '../../core/tasks/queue.ts';
 import type { CommandRun } from '../../ports/agent.ts';
 import type { Iteration } from '../call.ts';
 import { commitWork } from '../commits.ts';
@@ -201,7 +201,7 @@ function obstacleToCall(
     startedAt,
     calls: soFar.calls + outputs.length,
     costUsd: soFar.costUsd + spentUsd,
-    task: progressOf(work.state.tasks, step.task.id),
+    task: getProgress(work.state.tasks, step.task.id),
   };
   return findObstacle(used, deps.config.policy, deps.clock.now());
 }

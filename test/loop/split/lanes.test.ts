@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { deepTest, IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from '../stage/behaviours.ts';
-import { conclusionOf } from '../../../src/core/outcome.ts';
+import { deriveConclusion } from '../../../src/core/outcome.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -181,7 +181,7 @@ describe('a lane that fails takes nothing from the others', () => {
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'cancelled', 'issue-3': 'complete' });
     const conclusions = [...run.lanes].map(([lane, { publish }]) => {
       const { report, machine } = publish ?? expect.fail();
-      return [lane, conclusionOf(report?.outcome ?? expect.fail(), machine.config.failOn)];
+      return [lane, deriveConclusion(report?.outcome ?? expect.fail(), machine.config.failOn)];
     });
     expect(Object.fromEntries(conclusions)).toEqual({ queue: 'success', 'issue-2': 'failure', 'issue-3': 'success' });
     expect(heldIn(project)).toEqual(FREE);

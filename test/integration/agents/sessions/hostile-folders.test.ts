@@ -168,7 +168,7 @@ test('Gemini CLI leaves a file without a message behind when it continues: the o
   expect(exported).toMatchObject({ kind: 'exported' });
   await gemini.prepareChats(place, UUID);
   await gemini.prepareChats(place, null);
-  // By the minute in its name, the CLI would begin the session anew in this file.
+  // By the minute in its name, the CLI would begin the session again in this file.
   const names = ['session-2026-11-22T08-58-0f0e0d0c.jsonl', 'session-imported-0f0e0d0c.jsonl'];
   expect((await readdir(chats)).sort()).toEqual(names);
   await mkdir(join(chats, 'session-imported-12345678.jsonl'));
