@@ -1,1 +1,1 @@
-import{modules as o}from"./42914.shared.js";const t=2914,e=[2914],r={...o};export{t as id,e as ids,r as modules};
+import{modules as o}from"./58113.shared.js";import{modules as s}from"./21034.shared.js";import{modules as r}from"./42914.shared.js";const t=2914,a=[2914],p={...o,...s,...r};export{t as id,a as ids,p as modules};

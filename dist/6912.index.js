@@ -1,1 +1,0 @@
-import{modules as o}from"./59353.shared.js";import{modules as s}from"./29930.shared.js";import{modules as r}from"./76351.shared.js";import{modules as m}from"./76997.shared.js";import{modules as e}from"./433.shared.js";const l=6912,u=[6912],f={...o,...s,...r,...m,...e};export{l as id,u as ids,f as modules};
