@@ -192,7 +192,7 @@ async function exportGeminiSession(
 /**
  * Removes a session's files without messages, and renames its newest file as an imported one. A CLI that resumes a
  * session writes into the file that it found and also begins a newer one without messages, which the next start would
- * choose. That one is named by the minute: in the same minute, it would write a new beginning into the file that it found.
+ * choose. The newer one is named by the minute: in the same minute, both would be one file, without messages.
  */
 export async function prepareChats(place: SessionPlace, id: string | null): Promise<void> {
   if (id === null || !UUID.test(id)) return;
