@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.ts';
 import { isSameRedBase } from '../core/lane/base/red-base.ts';
+import { isLimitTold } from '../core/lane/known-limits.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { findLabeller } from '../core/people/consent.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import type { Need } from '../core/people/notifications.ts';
-import { listLanesOnRedBase } from '../core/snapshot/snapshot.ts';
+import { listLanesOnRedBase, listLanesWithLimits } from '../core/snapshot/snapshot.ts';
 import { issueOfId, QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { getProgress } from '../core/tasks/queue.ts';
 import { isListedTask, issueOfTask, type Task } from '../core/tasks/task.ts';
@@ -129,25 +130,29 @@ function isAtRest(label: string): boolean {
 }
 
 /**
- * Returns the needs that people know from another branch: a base on which `verify` fails, which a branch of the same
- * run may have found a moment ago.
+ * Returns the needs that people know from another branch, which may have found them in the same run a moment ago: a
+ * base on which `verify` fails, and a limit of the provider.
  */
 export async function listNeedsKnownElsewhere(
-  { store, config }: Pick<PublishDeps, 'store' | 'config'>,
-  { work }: WorkedEnd,
+  { store, config, clock }: Pick<PublishDeps, 'store' | 'config' | 'clock'>,
+  { work: { lane, state } }: WorkedEnd,
   needs: readonly Need[],
 ): Promise<readonly Need[]> {
-  const ofBase = needs.filter(({ kind }) => kind === 'base_is_red');
-  if (ofBase.length === 0 || config.stateStore === 'none') return [];
+  const isShared = needs.some(({ kind }) => kind === 'base_is_red' || kind === 'usage_limit');
+  if (!isShared || config.stateStore === 'none') return [];
   const read = await store.read();
-  const others = read.kind === 'snapshot' ? listLanesOnRedBase(read.snapshot, work.lane.id) : [];
-  const own = work.state.redBase;
-  const isKnown = others.some(
-    ({ redBase, notified }) =>
-      own !== null &&
-      redBase !== null &&
-      isSameRedBase(own, redBase) &&
-      notified.some(({ kind }) => kind === 'base_is_red'),
-  );
-  return isKnown ? ofBase : [];
+  if (read.kind !== 'snapshot') return [];
+  const { snapshot } = read;
+  const isKnown: Readonly<Record<string, () => boolean>> = {
+    usage_limit: () => isLimitTold(state, listLanesWithLimits(snapshot, lane.id), clock.now()),
+    base_is_red: () =>
+      listLanesOnRedBase(snapshot, lane.id).some(
+        ({ redBase, notified }) =>
+          state.redBase !== null &&
+          redBase !== null &&
+          isSameRedBase(state.redBase, redBase) &&
+          notified.some(({ kind }) => kind === 'base_is_red'),
+      ),
+  };
+  return needs.filter(({ kind }) => isKnown[kind]?.());
 }

@@ -242,7 +242,12 @@ function hourOf(hour: number, half: string | undefined): number | null {
 /** Returns the days that the text may refer to. */
 function daysOf({ year, day, weekday, dayOfMonth, isTomorrow }: Reset, today: WallDay): readonly WallDay[] {
   if (day !== null) return yearsFrom(year ?? today.year - 1, day, year === null ? MAX_YEARS + 2 : 1);
-  if (dayOfMonth !== null) return [0, 1].map((more) => ({ ...today, month: today.month + more, day: dayOfMonth }));
+  if (dayOfMonth !== null)
+    return [today.month, today.month + 1].map((month) => {
+      // In a month without that day, a monthly plan renews on the last one.
+      const lastDay = new Date(Date.UTC(today.year, month + 1, 0)).getUTCDate();
+      return { ...today, month, day: Math.min(dayOfMonth, lastDay) };
+    });
   const offsets = isTomorrow ? [1] : Array.from({ length: weekday === null ? 4 : 10 }, (_, at) => at - 1);
   return offsets
     .map((offset) => ({ ...today, day: today.day + offset }))

@@ -17,8 +17,19 @@ const OWN_NAMES: readonly (readonly [RegExp, string])[] = [
 const SHELLS = new Set([
   ...['bash', 'sh', 'zsh', 'dash', 'ksh', 'fish', 'busybox', 'eval', 'exec', 'source', '.', 'command', 'builtin'],
   ...['sudo', 'doas', 'su', 'xargs', 'parallel', 'watch', 'setsid', 'flock', 'strace', 'trap', 'alias'],
-  ...['timeout', 'nice', 'nohup', 'stdbuf'],
+  ...['timeout', 'nice', 'nohup', 'stdbuf', 'time', 'ash', 'csh', 'tcsh', 'pwsh', 'powershell', 'cmd', 'coproc'],
+  ...['ionice', 'taskset', 'chrt', 'prlimit', 'unshare', 'nsenter', 'chroot', 'setpriv', 'runuser', 'pkexec', 'sg'],
+  ...['ssh', 'script', 'expect', 'unbuffer', 'entr', 'at', 'batch', 'crontab', 'systemd-run', 'bwrap', 'firejail'],
+  ...['gdb', 'ltrace', 'perf', 'valgrind', 'fakeroot', 'nix-shell', 'direnv', 'dotenv', 'cross-env'],
 ]);
+
+/** Options with which programs that search run any command, or delete or write files. */
+const ACTIONS: Readonly<Record<string, RegExp>> = {
+  find: /^-(?:exec|ok|delete|fprint|fls)/,
+  fd: /^(?:-[xX]|--exec)/,
+  fdfind: /^(?:-[xX]|--exec)/,
+  rg: /^--pre(?:=|$)/,
+};
 
 /** Words of the shell itself, which need no rule. */
 const SHELL_WORDS = new Set([
@@ -30,13 +41,13 @@ const SHELL_WORDS = new Set([
 const WITH_SUBCOMMANDS = new Set([
   ...['git', 'gh', 'glab', 'docker', 'podman', 'kubectl', 'helm'],
   ...['aws', 'az', 'gcloud', 'terraform', 'pulumi', 'systemctl'],
-  ...['npx', 'bunx', 'uvx', 'uv', 'pipx', 'pipenv', 'poetry'],
+  ...['npx', 'bunx', 'uvx', 'uv', 'mise', 'asdf', 'pipx', 'pipenv', 'poetry'],
 ]);
 /** Matches subcommands that run the program named after them. */
 const RUNS = /^(?:run|exec|tool)$/;
 /** Matches wrappers that agents ignore when they compare a command with a rule. */
 const WRAPPED =
-  /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -(?![ks] )\S+)* \d[\w.]*)\s+)+(?=\S)/;
+  /^(?:(?:time(?: -p)?|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -(?![ks] )\S+)* \d[\w.]*)\s+)+(?=\S)/;
 /** Matches a here-document up to its end. */
 const HERE_DOCUMENT = /((?<!<)<<-?\s*(['"]?)(\w+)\2[^\n]*)(?:\n[^]*?)??(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
 /** Matches options before a subcommand whose value is a separate word. */
@@ -100,7 +111,7 @@ function splitSimpleCommand(text: string): readonly string[] {
   return parts.map((part) =>
     part
       .trim()
-      .replace(/^(?:[({!]\s*|(?:then|do|else|if|while|until|time)\s+)+/, '')
+      .replace(/^(?:[({!]\s*|(?:then|do|else|if|while|until|time(?: -p)?)\s+)+/, '')
       .replace(/^(?:\w+=(?:'[^']*'|"[^"]*"|[^\s(`'"])*\s+)+(?=\S)/, '')
       .replace(WRAPPED, '')
       .replace(/[\s)}]+$/, ''),
@@ -115,10 +126,11 @@ function rulesForPart(part: string, allowed: readonly string[]): readonly string
   const [program = '', next] = words;
   const name = program.replace(/^.*\//, '');
   // The output of a command or a variable names the program, which no rule can.
-  if (/^["']?\$/.test(program) || SHELLS.has(name)) return null;
+  if (/^(?:["']?\$|-)/.test(program) || SHELLS.has(name)) return null;
   if (!/^[\w./-]{1,60}$/.test(program) || SHELL_WORDS.has(name)) return [];
   // `env` alone prints variables; with arguments it runs any program, so no rule is suggested.
   if (name === 'env' && next !== undefined) return null;
+  if (Object.hasOwn(ACTIONS, name) && words.some((word) => ACTIONS[name]?.test(word))) return null;
   if (allowed.some((rule) => covers(rule, part))) return [];
   const command = identifyCommand(words, name);
   return command === null ? null : [`Bash(${command}:*)`];

@@ -88,12 +88,22 @@ export function listLanes(snapshot: Snapshot): readonly LaneId[] {
 
 /** Returns the states of the other lanes that know of a base on which `verify` fails. */
 export function listLanesOnRedBase(snapshot: Snapshot, lane: LaneId): readonly LaneState[] {
+  return listOtherLanes(snapshot, lane, /"redBase": ?\{/).filter(({ redBase }) => redBase !== null);
+}
+
+/** Returns the states of the other lanes with circuits of providers if any lane is at a usage limit; otherwise none. */
+export function listLanesWithLimits(snapshot: Snapshot, lane: LaneId): readonly LaneState[] {
+  const isLimited = listLanes(snapshot).some((id) => /"why": ?"limit"/.test(snapshot.get(laneFile(id)) ?? ''));
+  return isLimited ? listOtherLanes(snapshot, lane, /"providers": ?\{\s*"/) : [];
+}
+
+/** Returns the states of the other lanes whose files match, because reading every state would take long. */
+function listOtherLanes(snapshot: Snapshot, lane: LaneId, mark: RegExp): readonly LaneState[] {
   return listLanes(snapshot).flatMap((other) => {
-    // Reading every state would take long, so only states with this text are parsed.
-    if (other === lane || !/"redBase": ?\{/.test(snapshot.get(laneFile(other)) ?? '')) return [];
+    if (other === lane || !mark.test(snapshot.get(laneFile(other)) ?? '')) return [];
     const document = parseRecordIn(snapshot, other)?.document ?? null;
     const parsed = document === null ? null : parseState(document, other);
-    return parsed?.kind === 'state' && parsed.state.redBase !== null ? [parsed.state] : [];
+    return parsed?.kind === 'state' ? [parsed.state] : [];
   });
 }
 

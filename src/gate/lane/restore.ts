@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { TaskShare } from '../../core/lane/change.ts';
+import { withKnownLimits } from '../../core/lane/known-limits.ts';
 import { createInitialState, type LaneState, createProbeState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
@@ -10,7 +11,7 @@ import { blocksOtherHolder, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, findOrderSubject } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { endClaimsInSnapshot } from '../../core/snapshot/changes.ts';
-import { listLaneAnswers, parseBudgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
+import { listLaneAnswers, listLanesWithLimits, parseBudgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
 import { getProgress, resetProgress, untouchedProgress, withChangedTasks } from '../../core/tasks/queue.ts';
@@ -157,7 +158,8 @@ export function judgeLane(
       : // The first run makes the branch before it saves a state.
         judgeState(restored, { lane, expected: expected && !isClaimed, now });
   const answers = snapshot === null ? [] : listLaneAnswers(snapshot, (issue) => lane === QUEUE || issue.task === lane);
-  const known = snapshot === null ? found.state : withAnswers(found.state, answers, elsewhere);
+  const limits = snapshot === null ? [] : listLanesWithLimits(snapshot, lane);
+  const known = withKnownLimits(withAnswers(found.state, answers, elsewhere), limits, now);
   // Respect it before the orders, so that a person's order to close the circuit also closes this one.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
   const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
-import { crashing, endless, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { crashing, endless, finisher, steadyWorker, stuck, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, createProject, runOnce, savedState } from '../stage/run-action.ts';
+import { addIssue, commented, createProject, labeled, runOnce, savedState } from '../stage/run-action.ts';
+import { runLanes, runSplit } from '../stage/split.ts';
 
 const THINKING =
   'API Error: 400 messages.1.content.5: `thinking` blocks in the latest assistant message cannot be modified';
@@ -330,5 +331,109 @@ describe('limits (L12)', () => {
     expect(await runOnce(project, asked)).toMatchObject({ end: 'parked (usage_limit)', calls: 1 });
     project.script.behaviours = [finisher];
     expect(await runOnce(project, asked)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+});
+
+describe('a limit that several branches meet (L12)', () => {
+  const words = "You've hit your weekly limit";
+  const weekly: Behaviour = fails('', {
+    agentError: { kind: 'rate-limit', text: words },
+    usageLimit: { window: 'weekly', resumeAt: new Date(noon + 5 * 24 * HOUR).toISOString() },
+  });
+  const spent: Behaviour = fails('', {
+    agentError: { kind: 'rate-limit', text: 'monthly spend limit' },
+    usageLimit: { window: 'unknown', resumeAt: null, byPerson: true },
+  });
+  const parked = 'parked (usage_limit)';
+  const mails = (project: Project): number => notified(project).filter((body) => body.includes('usage_limit')).length;
+
+  test.each([
+    ['weekly', weekly],
+    ['spend', spent],
+  ])('%s: the queue knows it from an issue of its own, makes no call and is silent', async (_, limited) => {
+    const project = createProject({ issues: [1, 2, 3], agent: [limited] });
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: parked, calls: 1 });
+    const until = savedState(project, 'issue-1').park?.resumeAt;
+    expect(await runOnce(project)).toMatchObject({ end: parked, calls: 0, outcome: { resumeAt: until } });
+    expect(mails(project)).toBe(1);
+  });
+
+  test('who asks for another issue gets one call, and no second notification', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [weekly] });
+    for (const issue of [1, 2, 3])
+      expect(await runOnce(project, { event: labeled(issue) })).toMatchObject({ end: parked, calls: 1 });
+    expect(await runOnce(project)).toMatchObject({ end: parked, calls: 0 });
+    expect(mails(project)).toBe(1);
+  });
+
+  test('three jobs: the branch that a person asks for next is silent, and the queue makes no call', async () => {
+    const project = createProject({ issues: [1, 2], agent: [weekly] });
+    for (const issue of [1, 2]) expect((await runSplit(project, { event: labeled(issue) })).publish?.end).toBe(parked);
+    expect(await runSplit(project)).toMatchObject({ gate: { end: parked, calls: 0 }, loop: null });
+    expect(mails(project)).toBe(1);
+  });
+
+  test('branches side by side notify of it once, and the next run makes no call', async () => {
+    const files = { 'src/a.ts': '', 'src/b.ts': '' };
+    const project = createProject({ issues: [], files, agent: [weekly], inputs: { parallel: '2' } });
+    for (const [at, path] of Object.keys(files).entries()) addIssue(project.forge, at + 1, { body: `Change ${path}` });
+    const { lanes } = await runLanes(project);
+    expect([...lanes.values()].map(({ publish }) => publish?.end)).toEqual([parked, parked]);
+    project.clock.advance(2 * HOUR);
+    expect(await runLanes(project)).toMatchObject({ gate: { end: parked, calls: 0 } });
+    expect(mails(project)).toBe(1);
+  });
+
+  test('each try of a limit without a known end is one call, whatever its branch, and silent', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [spent] });
+    await runOnce(project, { event: labeled(1) });
+    for (let hour = 0; hour < 3; hour += 1) {
+      project.clock.advance(HOUR + MINUTE);
+      expect(await runOnce(project)).toMatchObject({ end: parked, calls: 1 });
+      expect(await runOnce(project)).toMatchObject({ end: parked, calls: 0 });
+    }
+    expect(mails(project)).toBe(1);
+  });
+
+  test('a branch calls the next agent at once', async () => {
+    const project = createProject({ issues: [1, 2], agent: [weekly], others: { codex: [finisher] } });
+    const turns = async (issue: number) =>
+      (await runOnce(project, { event: labeled(issue) })).work?.journal.map(({ agent }) => agent);
+    expect(await turns(1)).toEqual(['claude', 'codex']);
+    const run = await runOnce(project);
+    expect(run.work?.journal.map(({ agent }) => agent)).toEqual(['codex']);
+    expect(mails(project)).toBe(0);
+  });
+
+  test('a limit that is over soon holds for people as well', async () => {
+    const project = createProject({ issues: [1, 2], agent: [usageLimited(noon + 3 * HOUR)] });
+    await runOnce(project, { event: labeled(1) });
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ end: parked, calls: 0 });
+    project.clock.advance(3 * HOUR);
+    project.script.behaviours = [finisher];
+    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+  });
+
+  test.each(['run', 'retry'])('/ralph %s on another branch opens it', async (command) => {
+    const project = createProject({ issues: [1, 2], agent: [weekly] });
+    await runOnce(project, { event: labeled(1) });
+    project.script.behaviours = [finisher];
+    const asked = { event: commented(`/ralph ${command}`, { issue: 2 }) };
+    expect((await runOnce(project, asked)).end).toBe('complete (plan_complete)');
+  });
+
+  test('when it is over on one branch, it is over on all', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [weekly] });
+    await runOnce(project, { event: labeled(1) });
+    project.script.behaviours = [finisher];
+    const asked = { event: commented('/ralph run', { issue: 2 }) };
+    expect(await runOnce(project, asked)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect((await runOnce(project)).calls).toBeGreaterThan(0);
+    expect(mails(project)).toBe(1);
+    // The next one is another limit.
+    project.script.behaviours = [weekly];
+    addIssue(project.forge, 4);
+    expect(await runOnce(project, { event: labeled(4) })).toMatchObject({ end: parked, calls: 1 });
+    expect(mails(project)).toBe(2);
   });
 });

@@ -163,6 +163,14 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
   });
 
+  test('the queue knows it from an issue of its own, makes no call and is silent', async () => {
+    const { project } = redProject([stuck], { issues: [1, 2] });
+    await runOnce(project, { event: labeled(1) });
+    expect(notifications(project)).toHaveLength(1);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(notifications(project)).toHaveLength(1);
+  });
+
   test('other commands get one more call', async () => {
     const { project } = redProject([stuck], { issues: [1] });
     await runOnce(project);
