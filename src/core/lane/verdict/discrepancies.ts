@@ -49,6 +49,7 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
     evidence.uncounted === undefined &&
     (evidence.withheldHere ?? []).length === 0 &&
     !mayRepeat(state, facts) &&
+    !(knowsWithheld(state, facts) && hasChangedSinceStart(state, facts)) &&
     !wroteChecklist(checklist)
   ) {
     found.push({
@@ -114,6 +115,11 @@ export function listPathsStillRefused(
 ): readonly string[] {
   const { refused } = progressOf(state.tasks, task.id);
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
+}
+
+/** Returns true if the last iteration was on the same task and its claim failed because of withheld files. */
+export function knowsWithheld({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
+  return lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
 }
 
 /** Returns true if the agent changed task files. It may truthfully claim this change, although it is not evidence. */
