@@ -49,7 +49,7 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
     evidence.uncounted === undefined &&
     (evidence.withheldHere ?? []).length === 0 &&
     !mayRepeat(state, facts) &&
-    !(knowsWithheld(state, facts) && hasChangedSinceStart(state, facts)) &&
+    !mayCountAgain(state, facts) &&
     !wroteChecklist(checklist)
   ) {
     found.push({
@@ -117,11 +117,6 @@ export function listPathsStillRefused(
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 
-/** Returns true if the last iteration was on the same task and its claim failed because of withheld files. */
-export function knowsWithheld({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
-  return lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
-}
-
 /** Returns true if the agent changed task files. It may truthfully claim this change, although it is not evidence. */
 function wroteChecklist(checklist: Evidence['checklist']): boolean {
   return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
@@ -135,6 +130,19 @@ function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
   return (
     state.lastIteration !== null &&
     state.lastIteration.tree !== facts.evidence.before.tree &&
+    hasChangedSinceStart(state, facts)
+  );
+}
+
+/**
+ * Returns true if the agent may count the files of its last iteration again: its claim failed for a reason that needs no
+ * change of them, such as a stray file, conflict markers that belong there, or a flaky test.
+ */
+function mayCountAgain(state: LaneState, facts: IterationFacts): boolean {
+  const { lastIteration } = state;
+  return (
+    lastIteration?.taskId === facts.task.id &&
+    lastIteration.hints.some((code) => ['withheld', 'marked', 'verify_failed'].includes(code)) &&
     hasChangedSinceStart(state, facts)
   );
 }

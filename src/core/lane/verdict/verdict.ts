@@ -25,13 +25,7 @@ import {
   wasMarkedBefore,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
-import {
-  discrepanciesOf,
-  type Discrepancy,
-  knowsWithheld,
-  listPathsStillRefused,
-  chooseHints,
-} from './discrepancies.ts';
+import { discrepanciesOf, type Discrepancy, listPathsStillRefused, chooseHints } from './discrepancies.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
 
 export const verdictSchema = z.object({
@@ -288,6 +282,11 @@ function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
     knowsWithheld(state, facts) &&
     !hasChangedSinceStart(state, facts)
   );
+}
+
+/** Returns true if the last iteration was on the same task and its claim failed because of withheld files. */
+function knowsWithheld({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
+  return lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
 }
 
 function vetoesOf(
