@@ -135,8 +135,8 @@ function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
 }
 
 /**
- * Returns true if the agent may count the files of its last iteration again: its claim failed for a reason that needs no
- * change of them, such as a stray file, conflict markers that belong there, or a flaky test.
+ * Returns true if the agent may count the files of its last iteration again: its claim failed for a reason that needs
+ * no change of them, such as a stray file, conflict markers that belong there, or a flaky test.
  */
 function mayCountAgain(state: LaneState, facts: IterationFacts): boolean {
   const { lastIteration } = state;
