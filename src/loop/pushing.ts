@@ -111,10 +111,15 @@ export async function explainForbiddenMerge(
   if (outlet.kind === 'hand-over') return outlet.forbiddenMerge;
   const tried = await outlet.remote.probeMerge(branch, { at: head, base }).catch(unreachableBy);
   if (tried.kind !== 'refused') return null;
+  const { rule, words } = tried.refusal;
+  if (isForSignatures(tried) || rule === 'linear-history')
+    return redact(
+      `Merging ${baseBranch} would bring commits that the branch does not accept. ${explainRefusal(tried.refusal)}`,
+    );
+  // Other rules are about the content and the message of the probe, which the merge need not have.
+  if (rule !== 'workflow') return null;
   return redact(
-    isForSignatures(tried)
-      ? `Merging ${baseBranch} would bring commits that the branch does not accept. ${explainRefusal(tried.refusal)}`
-      : `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${tried.refusal.words})`,
+    `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${words})`,
   );
 }
 

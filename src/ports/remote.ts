@@ -69,7 +69,7 @@ export interface Remote {
    */
   probePush(branch: string, commits: { readonly at: ObjectId; readonly since: ObjectId }): Promise<PushResult>;
   /**
-   * Returns the server's answer to the workflow files in a merge of the base branch into the branch, which is at `at`.
+   * Returns the server's answer to a merge of the base branch, with its content, into the branch, which is at `at`.
    * Leaves nothing behind.
    */
   probeMerge(branch: string, merge: { readonly at: ObjectId; readonly base: ObjectId }): Promise<PushResult>;

@@ -16,7 +16,7 @@ import {
   type Behaviour,
 } from './stage/behaviours.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
-import { createProject, labeled, makeRed, runOnce, savedState } from './stage/run-action.ts';
+import { createProject, green, labeled, makeRed, red, runOnce, savedState } from './stage/run-action.ts';
 
 const row = (
   name: string,
@@ -127,6 +127,15 @@ describe('completion', () => {
     makeRed(project);
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
     expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');
+  });
+
+  test('comes with a verification that passes the second time, whatever count of files the agent repeats', async () => {
+    const signal = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } as const;
+    const agent: Behaviour = () => ({ writes: { 'src/a.ts': 'x' }, output: { signal } });
+    const project = createProject({ agent: [agent], inputs: { verify: 'npm test' } });
+    let ran = 0;
+    project.verifier = { verify: (call) => ((ran += 1) === 2 ? red : green).verify(call) };
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
   });
 
   test('names the commit that finished each task', async () => {

@@ -164,29 +164,15 @@ export async function probePush(
   return problem === null ? sendDoomed(git, options, { branch, commit, since }) : rejectPush(problem);
 }
 
-/** The folder of GitHub's workflows, which a token may change only with a separate permission. */
-const WORKFLOWS = '.github/workflows';
-
-/**
- * Probes a merge whose workflow files come from the base. Does nothing if the branch has identical ones and its commits
- * need no signatures.
- */
+/** Probes a merge of the base with the base's content: its workflow files, its commits, and that it is a merge. */
 export async function probeMerge(
   git: Git,
   options: RemoteOptions,
   { branch, at, base }: { readonly branch: string; readonly at: ObjectId; readonly base: ObjectId },
 ): Promise<PushResult> {
-  const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
   const tree = await readTreeId(git, base);
-  // The server may also refuse commits of the base without a signature, so probe for them, too.
-  const isToProbe = ours !== theirs || options.signer?.isWanted === true;
-  if (!isToProbe || tree === null) return { kind: 'pushed' };
+  if (tree === null) return { kind: 'pushed' };
   // Inspect nothing: both sides are already on the server, and this push cannot succeed.
   const commit = await probeCommit(git, options, { tree, parents: [at, base] });
   return sendDoomed(git, options, { branch, commit, since: at });
-}
-
-async function folderOf(git: Git, commit: ObjectId, folder: string): Promise<ObjectId | null> {
-  const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${commit}:${folder}`]);
-  return exitCode === 0 ? stdout.toString().trim() : null;
 }

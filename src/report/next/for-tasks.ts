@@ -30,8 +30,13 @@ const SHOWN_PATHS = 5;
 export function suggestForTask(one: TaskReport, report: RunReport): readonly NextStep[] {
   const { task, progress } = one;
   const advice = adviceFor(progress);
-  if (task.source.kind === 'feedback' && advice !== 'push_refused')
-    return [...verificationSteps(one, report), ...stepsForSubject(one)];
+  if (task.source.kind === 'feedback' && advice !== 'push_refused') {
+    const allow = advice === 'withheld' ? allowSteps(one, report) : [];
+    const [first, ...others] = stepsForSubject(one);
+    const isFirstJoined = allow.length > 0 && first !== undefined;
+    const steps = isFirstJoined ? [{ ...first, lead: 'if not, ', joint: '; ' }, ...others] : stepsForSubject(one);
+    return [...verificationSteps(one, report), ...allow, ...steps];
+  }
   const threads = threadsOf(task, report);
   const retry = createCommandStep(readableRetry(task), threads, threads.length === 0);
   if (findMarkingFile(task, progress) !== null) return [{ ...retry, lead: 'to try it, ' }];

@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListedTask, nameOfTask } from '../../core/tasks/task.ts';
-import { cutText, capLines, listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
+import { completeSentence, cutText, capLines, listFirstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -215,7 +215,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       const why = describeCircuitReason(outcome.circuitReason, report);
       const isAgents = outcome.circuitReason === 'agent_error';
       const words = isAgents ? describeLastFailure(report) : null;
-      const quoted = words === null ? '' : ` The last time, ${words}`;
+      const quoted = words === null ? '' : ` The last time, ${completeSentence(words)}`;
       return outcome.tripped === 'this-run'
         ? { title, what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${quoted}` }
         : {

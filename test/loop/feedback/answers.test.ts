@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MAX_STATE_BYTES } from '../../../src/core/lane/state/state.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import { addIssue, loseState, savedDocument } from '../stage/run-action.ts';
-import { bodyOf, BRANCH, explainer, next, notices, reviewed, worker } from './reviewing.ts';
+import { bodyOf, BRANCH, explainer, next, notices, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 
 describe('a review', () => {
@@ -61,6 +61,27 @@ describe('a review', () => {
     expect(notices(project).filter((text) => text.includes(question))).toHaveLength(1);
     expect(bodyOf(project)).toContain(`The agent says: “${question}”`);
   });
+
+  test.each([
+    ['all that was changed', {}],
+    ['beside other changes', { 'src/a.ts': 'x' }],
+  ])(
+    'a protected path, %s: after one call a person decides, and the next run continues once it is allowed',
+    async (_, more) => {
+      const path = '.github/workflows/ci.yml';
+      const signal = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'CI runs it.' } as const;
+      const project = await reviewed(() => ({ writes: { [path]: 'x', ...more }, output: { signal } }));
+      project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Run it in CI.')])] });
+      expect(await next(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+      const told = notices(project).filter((text) => text.includes(`Left out: \`${path}\``));
+      expect(told).toHaveLength(1);
+      expect(told[0]).toMatch(/add `allow-protected-paths: '.*ci\.yml'`.*; if not, reply in the thread/);
+      expect(await next(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+      project.inputs = { 'allow-protected-paths': path };
+      expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+      expect(remembered(project, 'thread-11')).toMatchObject({ answer: { kind: 'changed' } });
+    },
+  );
 
   test('threads of strangers alone start nothing', async () => {
     const project = await reviewed(worker);

@@ -60,6 +60,17 @@ const resolver: Behaviour = (call) =>
       }
     : worker(call);
 
+test('a merge that a linear history forbids is detected as well: one notification, and no call', async () => {
+  const project = await reviewed(worker);
+  conflicting(project);
+  const before = notices(project).length;
+  project.remote.workflowRule = 'remote: - This branch must not contain merge commits.';
+  for (let run = 0; run < 3; run += 1) expect(await next(project)).toMatchObject({ calls: 0 });
+  const own = notices(project).slice(before);
+  expect(own).toHaveLength(1);
+  expect(own[0]).toContain('requires a linear history');
+});
+
 test('a merge whose resolution the server refuses waits for a person, whom one notification tells the words; new tasks are worked on', async () => {
   const project = await reviewed(resolver);
   conflicting(project);

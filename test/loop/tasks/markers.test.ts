@@ -31,11 +31,15 @@ describe('conflict markers that an agent leaves of a merge or rebase of its own'
     expect(project.forge.pulls[0]?.draft).toBe(true);
   });
 
-  test('cost one more call if they belong there, as in a test or a manual', async () => {
-    const project = createProject({ issues: [1], agent: [leavesMarkers(() => ({ output: { signal: done } }))] });
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
-    expect(project.script.calls[1]?.prompt).toContain('If they belong there, as in a test or a manual, leave them');
-  });
+  test.each([0, 1])(
+    'cost one more call if they belong there, as in a test (FILES_MODIFIED: %i)',
+    async (filesModified) => {
+      const again = leavesMarkers(() => ({ output: { signal: { ...done, filesModified } } }));
+      const project = createProject({ issues: [1], agent: [again] });
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+      expect(project.script.calls[1]?.prompt).toContain('If they belong there, as in a test or a manual, leave them');
+    },
+  );
 
   test.each<[string, string, string]>([
     ['that were there before', MARKED, `# Git\n${MARKED}`],

@@ -99,6 +99,16 @@ describe('a prompt without a list', () => {
     expect(savedState(project).tasks[idOf(project)]?.state).toBe('in-progress');
   });
 
+  test('waits for a person if it claims to be done with a protected path, until that is allowed', async () => {
+    const path = '.github/workflows/ci.yml';
+    const project = projectWith([says(true, { [path]: 'x' })]);
+    for (const calls of [1, 0]) expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls });
+    expect(savedState(project).tasks[idOf(project)]).toMatchObject({ state: 'blocked', reason: 'withheld' });
+    project.inputs = { ...project.inputs, 'allow-protected-paths': path };
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (project_complete)' });
+    expect(project.forge.pulls).toHaveLength(1);
+  });
+
   test('opens the circuit if the agent does nothing', async () => {
     expect(await runOnce(projectWith([stuck]))).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
   });

@@ -115,6 +115,19 @@ describe('a stray file that must not be published', () => {
     },
   );
 
+  test.each([0, 1])(
+    'is left where it is by an agent that claims the same work again (FILES_MODIFIED: %i): done',
+    async (filesModified) => {
+      const agent: Behaviour = () => ({
+        writes: { 'src/a.ts': 'x', [STRAY]: 'x' },
+        output: { signal: { ...done, filesModified } },
+      });
+      const project = createProject({ issues: [1], agent: [agent] });
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+      expect(project.forge.pulls[0]?.body).toContain(STRAY);
+    },
+  );
+
   test('notes alone are files that an agent may report', async () => {
     const agent: Behaviour = ({ turn }) =>
       turn === 1

@@ -49,6 +49,7 @@ export function findDiscrepancies(state: LaneState, facts: IterationFacts): read
     evidence.uncounted === undefined &&
     (evidence.withheldHere ?? []).length === 0 &&
     !mayRepeat(state, facts) &&
+    !mayCountAgain(state, facts) &&
     !wroteChecklist(checklist)
   ) {
     found.push({
@@ -129,6 +130,19 @@ function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
   return (
     state.lastIteration !== null &&
     state.lastIteration.tree !== facts.evidence.before.tree &&
+    hasChangedSinceStart(state, facts)
+  );
+}
+
+/**
+ * Returns true if the agent may count the files of its last iteration again: its claim failed for a reason that needs
+ * no change of them, such as a stray file, conflict markers that belong there, or a flaky test.
+ */
+function mayCountAgain(state: LaneState, facts: IterationFacts): boolean {
+  const { lastIteration } = state;
+  return (
+    lastIteration?.taskId === facts.task.id &&
+    lastIteration.hints.some((code) => ['withheld', 'marked', 'verify_failed'].includes(code)) &&
     hasChangedSinceStart(state, facts)
   );
 }

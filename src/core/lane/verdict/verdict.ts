@@ -256,8 +256,10 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   // A task with files that the server refused waits with the server's own words, so those files are ignored here.
   const ofServer = listPathsStillRefused(state, facts);
   const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
-  if (merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
-  if (!claimsDone(analysis) && analysis.signal.status !== 'BLOCKED') return false;
+  if (merge === 'open') return false;
+  // A prompt has many pieces, so only the claim that all of it is done needs a decision.
+  const claims = isPromptTask(task.id) ? claimsEverything(facts) : claimsDone(analysis);
+  if (!claims && analysis.signal.status !== 'BLOCKED') return false;
   if (ofServer.length === 0 && isStillWithheld(state, facts)) return true;
   if (withheldHere.length === 0) return false;
   const isProtected = withheldHere.some(({ why }) => parseLeftOutReason(why) === 'protected');

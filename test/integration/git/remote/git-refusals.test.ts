@@ -130,6 +130,20 @@ describe("a server's refusal is detected before any work", () => {
     expect(await readFile(join(scene.server.repositoryFolder, 'received'), 'utf8')).toContain(`${BRANCH}/probe`);
   });
 
+  test('a linear history refuses a merge of the base before it is made', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const base = await tipOf(scene, 'main');
+    const { committed } = await iterate(scene, () => scene.write('a.txt', 'a'));
+    const on = { branch: BRANCH, since: base, at: null, along: null };
+    expect(await scene.remote().pushOn({ ...on, commit: committed.head })).toMatchObject({ kind: 'pushed' });
+    const merge = { at: committed.head, base };
+    expect(await scene.remote().probeMerge(BRANCH, merge)).toEqual({ kind: 'pushed' });
+    await rules(scene, { kind: 'linear-history' });
+    expect(await scene.remote().probeMerge(BRANCH, merge)).toMatchObject({ refusal: { rule: 'linear-history' } });
+    expect(await tipOf(scene, BRANCH)).toBe(committed.head);
+  });
+
   test('a server that keeps what a probe left: nothing is worked on, and people read what is left', async () => {
     await using scene = await setScene();
     await openFresh(scene);
