@@ -345,7 +345,7 @@ describe('what the workflow file says', () => {
       /label `ralph`, but `task-label` is `ai`/,
       /== 'ai'/,
     ],
-    ['the same label in other letters', input('task-label: Ralph'), 'event-filter', 'ok', /leaves out/, /^$/],
+    ['the same label in other letters', input('task-label: Ralph'), 'event-filter', 'ok', /ignores other labels/, /^$/],
     [
       'a key in the file',
       changed('${{ secrets.ANTHROPIC_API_KEY }}', 'sk-ant-api03-x'),
@@ -363,7 +363,7 @@ describe('what the workflow file says', () => {
       /after 60 minutes/,
       /timeout-minutes: 130/,
     ],
-    ['a job without a limit of its own', changed(/ +timeout-minutes: .*\n/, ''), 'runner', 'ok', /Neither/, /^$/],
+    ['a job without a limit of its own', changed(/ +timeout-minutes: .*\n/, ''), 'runner', 'ok', /suit a run/, /^$/],
     ['a path of the runner', input('agent-path: /opt/claude'), 'agent', 'unchecked', /\/opt\/claude/, /runner/],
     ['no verify', changed(/ +verify: .*\n/, ''), 'verify', 'warning', /no `verify`/, /npm test/],
     ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no daily cost limit/, /20/],
