@@ -61,11 +61,11 @@ node "$scratch/forge.mjs" "${folder}"`;
 const forgeSealed = (edit: string): string =>
   `cat > "$scratch/seal.mjs" <<'JS'
 import { readFileSync } from 'node:fs';
-import { identitiesOf } from '${join(ACTION_FOLDER, 'src/runner/run-context.ts')}';
+import { deriveRunIdentities } from '${join(ACTION_FOLDER, 'src/runner/run-context.ts')}';
 import { readRunRecord, writeRunRecord } from '${join(ACTION_FOLDER, 'src/run/run-record.ts')}';
 const variables = readFileSync('/proc/' + process.argv[2] + '/environ', 'utf8').split(String.fromCharCode(0)).filter(Boolean);
 const environment = Object.fromEntries(variables.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
-const [{ runFolder, key }] = identitiesOf(environment);
+const [{ runFolder, key }] = deriveRunIdentities(environment);
 const record = readRunRecord(runFolder, key);
 const { work } = record;
 ${edit}
