@@ -184,7 +184,8 @@ describe('task files, over scheduled runs', () => {
     async () => {
       await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
       const ticks = plays({ 'src/a.mjs': '1', [PLAN_PATH]: '- [x] Add a cart\n' }, { done: 1 });
-      const red = await scene.run({ inputs: { verify: 'false', 'max-iterations': '1' }, agent: [ticks] });
+      // A command that fails on the base as well would not be held against the task.
+      const red = await scene.run({ inputs: { verify: 'test ! -e src/a.mjs', 'max-iterations': '1' }, agent: [ticks] });
       expect(red.outputs).toMatchObject({ outcome: 'limit', 'tasks-done': '0', 'tasks-open': '1' });
       expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true });
       const green = await scene.run({ inputs: { verify: 'true' }, agent: [plays({}, { done: 1 })] });
@@ -201,11 +202,14 @@ describe('task files, over scheduled runs', () => {
     await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n- [ ] Add a till\n- [ ] Add a bell\n' });
     await scene.run({ inputs: { 'max-iterations': '2' } });
     await lay(scene, 'main', { [PLAN_PATH]: '- [ ] Add a bell\n- [ ] Add a horse\n' });
-    const next = await scene.run();
+    // Both sides changed the same lines. The agent's merge keeps what was done and leaves out what people removed.
+    const merged = plays({ [PLAN_PATH]: '- [x] Add a cart\n- [ ] Add a bell\n- [ ] Add a horse\n' });
+    const next = await scene.run({ agent: [merged] });
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
     expect(await scene.commitsOf('ralph/queue')).toEqual([
       'Add a cart',
       'Add a cart, with a test',
+      'Merge main and resolve the conflicts',
       'Add a bell',
       'Add a bell, with a test',
       'Add a horse',
@@ -247,7 +251,7 @@ describe('task files, over scheduled runs', () => {
       'a --> ::error::b',
       'c',
     ]);
-    for (const sentence of ['has the same title as line 8', 'the id "T" is on line 1 already'])
+    for (const sentence of ['has the same title as line 8', 'the id "T" is already used on line 1'])
       expect(body.replaceAll('\\', '')).toContain(sentence);
     expect(await onLane(scene, PLAN_PATH)).toBe(written.replaceAll('[ ]', '[x]').trimEnd());
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
@@ -317,7 +321,12 @@ describe('task files, over scheduled runs', () => {
       },
     });
     expect(killed.main.signal).toBe('SIGKILL');
-    expect(await scene.commitsOf('ralph/queue')).toEqual(['Write terms', 'Write terms, with a test', 'Add a cart']);
+    expect(await scene.commitsOf('ralph/queue')).toEqual([
+      'Write terms',
+      'Mark prd-T1 as in progress',
+      'Write terms, with a test',
+      'Add a cart',
+    ]);
     const next = await scene.run();
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, realpathSync, statSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isKeptClosed, findModeBefore, type AgentSandboxRecord } from '../../core/isolation/sandbox-record.ts';
 import { UserError } from '../../errors.ts';
@@ -217,8 +217,9 @@ async function signal(root: RootAccess, uid: number, name: 'TERM' | 'KILL'): Pro
 }
 
 /**
- * Lets the sandbox's user reach its folder and programs, and closes the folder of the checkout, the job's temporary
- * folder and the runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
+ * Lets the sandbox's user reach its folder and programs, and closes the folders of the checkout and of the runner's
+ * file commands, the job's temporary folder and the runner's home folder to that user. Throws IsolationUnavailable if
+ * that is impossible.
  */
 export async function makeReachable(foundation: SandboxFoundation, options: AgentSandboxOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
@@ -231,7 +232,9 @@ export async function makeReachable(foundation: SandboxFoundation, options: Agen
   ];
   // Read the records before the permissions, because a run whose record is gone has restored them.
   const others = otherSandboxes(foundation, places);
-  const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout)].flatMap((path) =>
+  // The user may pass through the temporary folder if a program is in it, so the file commands in it are closed too.
+  const commands = dirname(join('/', environment['GITHUB_ENV'] ?? ''));
+  const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout), commands].flatMap((path) =>
     openToOthers(path, root.owner.uid, others),
   );
   // Write the record before anything changes, so that a killed run's changes can be undone.

@@ -282,6 +282,25 @@ describe.skipIf(noOwnMachine !== null)('leftovers of a sandbox', () => {
     rmSync(base, { recursive: true });
   });
 
+  test('file commands are closed to its user, also beside a program in the temporary folder, and opened again', async () => {
+    const { base, ...folders } = await createRunnerFolders();
+    const [temp, tools, commands] = ['', 'tools', '_runner_file_commands'].map((name) =>
+      join(base, 'runner', '_work', '_temp', name),
+    ) as [string, string, string];
+    const [tool, command] = [join(tools, 'agent'), join(commands, 'set_env_1')];
+    for (const folder of [tools, commands]) mkdirSync(folder);
+    for (const file of [tool, command]) writeFileSync(file, '');
+    chmodSync(base, 0o755);
+    const environment = { ...folders.environment, RUNNER_TEMP: temp, GITHUB_ENV: command };
+    const opened = await openAgentSandbox('user', { ...folders, environment, visible: [tools] });
+    const asAgent = [`--reuid=${String(opened.uid)}`, '--clear-groups', 'test', '-r'];
+    const reads = [tool, command].map((path) => spawnSync('setpriv', [...asAgent, path]).status === 0);
+    await opened.close();
+    expect(reads).toEqual([true, false]);
+    expect(statSync(commands).mode & 0o777).toBe(0o755);
+    rmSync(base, { recursive: true });
+  });
+
   test('a machine without the programs for it says which one is missing, and keeps nothing', async () => {
     const { base, ...options } = await createRunnerFolders();
     const nowhere = { ...options, places: { ...options.places, agentSandboxes: join(base, 'not-there') } };
