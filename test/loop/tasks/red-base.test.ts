@@ -383,7 +383,9 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 3 });
     expect(seen).toEqual(['base', 'here', 'here', 'base', 'here']);
     expect(notifications(project)).toHaveLength(1);
-    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress' });
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 0 });
+    expect(await runOnce(project, { event: ordered('run') })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(savedState(project)).toMatchObject({ tasks: { 'issue-1': { attempts: 0 } }, circuit: { noProgress: 0 } });
   });
 
   test('a base that stays green is verified once more, and no more often', async () => {
