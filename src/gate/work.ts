@@ -74,17 +74,18 @@ export async function startQueueWorkOnLanes(
   }
   const admitted =
     request === null
-      ? gateResultOfLane(
-          deps,
-          await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' })),
-        )
+      ? gateResultOfLane(deps, await withUnusedPrompt(deps, endIntake(await outcomeWithoutTasks(deps))))
       : await admitQueue(deps, { ...request, update: waiting.updatesQueue });
   const { train } = waiting;
   const own = admitted.intake;
   const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
   const queue = isWhole ? { tasks: own.tasks.filter(isListedTask).map(toQueuedEntry), isWhole } : part;
   const closed = listed.kind === 'closed' && own.kind === 'end' ? [listed.error.message] : [];
-  const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...waiting.warnings, ...closed] };
+  const isUnlisted = listed.kind === 'listed' && listed.issues.length === 0 && by.purpose.kind === 'tasks';
+  // Other tasks are worked on without the label, so a person who renamed it would wait for the issues in vain.
+  const missing = request !== null && isUnlisted ? await explainMissingLabel(deps) : null;
+  const named = [...waiting.warnings, ...closed, ...(missing === null ? [] : [missing])];
+  const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...named] };
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
@@ -117,12 +118,16 @@ export async function startWaitingPull(deps: GateDeps): Promise<ExaminedWaiting>
   return examineWaiting(deps, { issues: [], request, admit: admitWork });
 }
 
-/** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */
-async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
+async function outcomeWithoutTasks(deps: GateDeps): Promise<Outcome> {
+  const message = await explainMissingLabel(deps);
+  return message === null ? { kind: 'idle', reason: 'no_tasks' } : { kind: 'idle', reason: 'no_such_label', message };
+}
+
+/** Explains that the repository lacks the task label; returns null if the label exists or that is unknown. */
+async function explainMissingLabel({ config, forge }: GateDeps): Promise<string | null> {
   if (!config.taskSources.includes('issues') || config.issueQuery !== null) return null;
   try {
-    const message = warnOfMissingLabel(config.taskLabel, await forge.labelNames());
-    return message === null ? null : { kind: 'idle', reason: 'no_such_label', message };
+    return warnOfMissingLabel(config.taskLabel, await forge.labelNames());
   } catch {
     return null;
   }

@@ -94,21 +94,23 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
     const item = itemNow(subject, before, botRounds);
     items.set(id, item);
     const then = getProgress(tasks, id);
-    // A branch is not finished while a person must still decide one of its subjects.
-    if (item.answer?.kind === 'given-up') {
+    const isLeft = item.answer?.kind === 'given-up';
+    // A branch is not finished while a person must still decide one of its subjects. A retry begins its task again, so
+    // its progress is known and not stuck; after the state was lost, it is unknown.
+    if (isLeft && (isStuck(then) || progressIn(tasks, id) === null)) {
       open.push(id);
       spent.push(id);
       progress.set(id, isStuck(then) ? then : leftToPerson);
       continue;
     }
-    if (item.answer !== null && !isUnproven(item, progressIn(tasks, id))) continue;
+    if (item.answer !== null && !isLeft && !isUnproven(item, progressIn(tasks, id))) continue;
     open.push(id);
-    const now = isNewRequest(subject, before, then) ? untouchedProgress : then;
+    const now = !isLeft && isNewRequest(subject, before, then) ? untouchedProgress : then;
     // A round in progress is finished even if it exceeds the limit.
     const isSpent = isOutOfRounds(item, current.maxRounds) && !isRoundBegun(now);
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouchedProgress : now;
-    if (next === untouchedProgress) progress.delete(id);
+    if (next === untouchedProgress && !isLeft) progress.delete(id);
     else progress.set(id, next);
   }
   const memory: Feedback = {
@@ -205,7 +207,7 @@ export function withRequest(feedback: Feedback, id: TaskId): Feedback {
 
 /**
  * Resets the rounds of a subject that a person retries. Reopens a check, a conflict, or a review that was left to a
- * person; only a new comment reopens a thread.
+ * person. A thread that was left to a person keeps this answer until it gets another one.
  */
 export function resetRounds(feedback: Feedback, id: TaskId): Feedback {
   const known = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;

@@ -298,9 +298,15 @@ export function findUnknownCommand(
   return matchesVerification(baseVerification, subject) ? unknownFrom(redBase) : null;
 }
 
-/** Returns the state after an iteration failed to fix the red base: no more calls are made. */
+/**
+ * Returns the state after an iteration failed to fix the red base: no more calls are made. Its attempt was given back, so
+ * the next failure of this kind is counted as the first one.
+ */
 export function stopForRedBase(state: LaneState): LaneState {
-  return state.redBase === null ? state : { ...state, redBase: { ...state.redBase, stage: 'tried' } };
+  const { lastIteration: last, redBase } = state;
+  if (redBase === null) return state;
+  const lastIteration = last?.failed === undefined ? last : { ...last, failed: { ...last.failed, times: 0 } };
+  return { ...state, lastIteration, redBase: { ...redBase, stage: 'tried' } };
 }
 
 /**

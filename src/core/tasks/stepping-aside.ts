@@ -69,7 +69,9 @@ export function computeProgressAfter(
   // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task, so the attempt is
   // given back.
   const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
-  const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
+  // The iterations before that failed in the same way, while the base was still known as green, are given back as well.
+  const times = verdict.baseIsRed ? (state.lastIteration?.failed?.times ?? 1) : 1;
+  const attempts = refunded ? Math.max(0, before.attempts - times) : before.attempts;
   // A task without work of its own starts again from the current tree, because changes made for other tasks are not its
   // work.
   const { evidence } = facts;

@@ -28,7 +28,7 @@ export async function answerFeedback(
   }
   if (reactTo !== null) await deps.forge.react(reactTo, 'eyes');
   const failedOn = about === 'check' ? pullRequest.head : null;
-  const purpose: RunPurpose = { kind: 'answers', failedOn, of: 'event' };
+  const purpose: RunPurpose = { kind: 'answers', failedOn, of: actor?.kind === 'user' ? 'person' : 'event' };
   const issue = issueOfId(lane);
   return lane === QUEUE || issue === null
     ? startQueueWork(deps, { asked: false, byHand: false, purpose })

@@ -27,7 +27,7 @@ import { formatCommentTaskId, formatThreadTaskId } from '../../core/feedback/sub
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { getProgress } from '../../core/tasks/queue.ts';
-import type { Task } from '../../core/tasks/task.ts';
+import { isStuck, type Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -154,7 +154,9 @@ export async function readFeedback(
       .filter(({ id }) => open.has(id))
       .map((task) => withEarlierAnswers(task, merged.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
-    asksForWork: [...open].some((id) => merged.feedback.items[id]?.answer?.kind !== 'given-up'),
+    asksForWork: [...open].some(
+      (id) => merged.feedback.items[id]?.answer?.kind !== 'given-up' || !isStuck(getProgress(merged.tasks, id)),
+    ),
     state: { ...state, feedback: { ...merged.feedback, unstarted: checks?.unstarted ?? null }, tasks: merged.tasks },
     checks: summary && { ...summary, waiting: [...summary.waiting, ...unrun.map(({ name }) => name)] },
     standing: now,

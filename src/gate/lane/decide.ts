@@ -115,7 +115,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
     branch,
     hasBranch: remoteHead !== null,
     state: restored.state,
-    isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
+    isAsked: request.purpose.kind === 'answers' && ['event', 'person'].includes(request.purpose.of),
     update: request.update,
   });
   const hasUnpostedAnswers = hasAnswersToPost(feedback.state.feedback, restored.state.feedback);
@@ -300,10 +300,11 @@ async function findPlace(
 /** Returns the place with the known facts about a base on which `verify` fails. */
 async function withBase(
   deps: GateDeps,
-  { asked }: WorkRequest,
+  { asked: isOrdered, purpose }: WorkRequest,
   { place, snapshot }: { readonly place: Place; readonly snapshot: Snapshot | null },
 ): Promise<Place> {
   const { lane, state: before } = place;
+  const asked = isOrdered || (purpose.kind === 'answers' && purpose.of === 'person');
   const state = await reconsiderRedBase(deps, { asked, lane, snapshot }, before);
   return state === before ? place : { ...place, state, end: place.endIn(state) };
 }

@@ -55,8 +55,8 @@ export interface WorkRequest {
 
 /**
  * The purpose of a run. `answers`: the run works only if there is something to answer. `failedOn` is the commit on
- * which a check failed, or null if no check did. `of` says whether an event named the pull request, or the run found it
- * among those that wait (for an issue that is still a task, or for a finished one).
+ * which a check failed, or null if no check did. `of` says whether an event named the pull request (`person`: one by a
+ * person), or the run found it among those that wait (for an issue that is still a task, or for a finished one).
  */
 export type RunPurpose =
   | { readonly kind: 'tasks' }
@@ -65,7 +65,7 @@ export type RunPurpose =
   | {
       readonly kind: 'answers';
       readonly failedOn: string | null;
-      readonly of: 'event' | 'waiting' | 'waiting-finished';
+      readonly of: 'event' | 'person' | 'waiting' | 'waiting-finished';
     };
 
 export const TASKS_PURPOSE: RunPurpose = { kind: 'tasks' };

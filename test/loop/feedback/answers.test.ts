@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_STATE_BYTES } from '../../../src/core/lane/state/state.ts';
 import { addCommit } from '../stage/in-memory.ts';
-import { addIssue, loseState, savedDocument } from '../stage/run-action.ts';
+import { addIssue, commented, loseState, savedDocument } from '../stage/run-action.ts';
 import { bodyOf, BRANCH, explainer, next, notices, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 
@@ -82,6 +82,38 @@ describe('a review', () => {
       expect(remembered(project, 'thread-11')).toMatchObject({ answer: { kind: 'changed' } });
     },
   );
+
+  test.each(['/ralph retry', '/ralph retry thread-11'])(
+    'a thread that was left to a person: %s makes one call, and the reason stays',
+    async (words) => {
+      const path = '.github/workflows/ci.yml';
+      const signal = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'CI runs it.' } as const;
+      const project = await reviewed(() => ({ writes: { [path]: 'x' }, output: { signal } }));
+      project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Run it in CI.')])] });
+      await next(project);
+      const retry = commented(words, { issue: 101, isPullRequest: true });
+      expect(await next(project, retry)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+      expect(await next(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+      expect(notices(project).map((text) => /notification (\S+)/.exec(text)?.[1])).toEqual(['withheld:thread-11']);
+      project.inputs = { 'allow-protected-paths': path };
+      expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    },
+  );
+
+  test('a retry of a thread that was left to a person waits for a run that may call', async () => {
+    let isHelped = false;
+    const signal = { status: 'BLOCKED', exitSignal: false, summary: 'Which one?' } as const;
+    const project = await reviewed((call) => (isHelped ? worker(call) : { output: { signal } }));
+    project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Rename it.')])] });
+    expect(await next(project)).toMatchObject({ end: 'blocked (needs_human)' });
+    isHelped = true;
+    const told = (words: string) => next(project, commented(words, { issue: 101, isPullRequest: true }));
+    await told('/ralph pause');
+    expect(await told('/ralph retry')).toMatchObject({ calls: 0 });
+    await told('/ralph resume');
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(remembered(project, 'thread-11')).toMatchObject({ answer: { kind: 'changed' } });
+  });
 
   test('threads of strangers alone start nothing', async () => {
     const project = await reviewed(worker);

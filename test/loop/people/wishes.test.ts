@@ -129,6 +129,15 @@ describe('a task label that does not exist', () => {
     expect('message' in outcome ? outcome.message : '').toMatch(said);
   });
 
+  test.each([' ', 'x'])('is named once beside a plan (%j)', async (mark) => {
+    const files = { '.ralph/fix_plan.md': `- [${mark}] Parser\n` };
+    const project = createProject({ issues: [], files, agent: [finisher] });
+    project.forge.labels.splice(0, 1, 'ralph-bot');
+    const run = await runOnce(project);
+    expect(run.calls > 0).toBe(mark === ' ');
+    expect(warningsIn(run).filter((line) => line.includes('set the input `task-label`'))).toHaveLength(1);
+  });
+
   test.each([[['Ralph']], [['ralph', 'ralph-bot']]])('%j: it exists', async (labels) => {
     const project = createProject({ issues: [], agent: [finisher] });
     project.forge.labels.splice(0, 1, ...labels);

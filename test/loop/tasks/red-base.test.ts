@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Verification } from '../../../src/core/evidence.ts';
 import type { VerifyCall } from '../../../src/ports/agent.ts';
+import { BRANCH, next, reviewedOn, worker } from '../feedback/reviewing.ts';
+import { comment, person, review, thread } from '../feedback/said.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
@@ -161,6 +163,25 @@ describe('verify fails on the base branch', () => {
     pass();
     expect(await runOnce(project, { event })).toMatchObject({ end: 'complete (plan_complete)' });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+  });
+
+  test.each<[string, string, number]>([
+    ['a person', 'ann', 1],
+    ['an allowed bot', 'critic[bot]', 0],
+    ['a stranger', 'eve', 0],
+  ])('a review by %s (%s) gets %d calls, and an answer once the base is repaired', async (_, login, calls) => {
+    const { project, commitToMain } = redProject([worker], { issues: [1] });
+    project.inputs = { ...project.inputs, 'allowed-bots': 'critic[bot]' };
+    project.forge.accounts.set('critic[bot]', { login: 'critic[bot]', id: 1, kind: 'bot' });
+    await runOnce(project);
+    const by = login === 'critic[bot]' ? ({ login, id: 1, kind: 'bot' } as const) : person(login);
+    project.forge.saidOf.set(BRANCH, { reviews: [review({ by })], threads: [thread([comment(11, 'Why?', { by })])] });
+    expect(await next(project, reviewedOn(BRANCH, login))).toMatchObject({ calls });
+    expect(await next(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(notifications(project)).toHaveLength(1);
+    commitToMain({ [FIX]: 'x' });
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)' });
+    expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual(login === 'eve' ? [] : [11]);
   });
 
   test('the queue knows it from an issue of its own, makes no call and is silent', async () => {
@@ -362,7 +383,9 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 3 });
     expect(seen).toEqual(['base', 'here', 'here', 'base', 'here']);
     expect(notifications(project)).toHaveLength(1);
-    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress' });
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 0 });
+    expect(await runOnce(project, { event: ordered('run') })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(savedState(project)).toMatchObject({ tasks: { 'issue-1': { attempts: 0 } }, circuit: { noProgress: 0 } });
   });
 
   test('a base that stays green is verified once more, and no more often', async () => {

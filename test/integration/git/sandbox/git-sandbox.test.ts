@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -336,6 +336,17 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
     expect(await files.readEnd('.ralph/long.md', 4)).toBeNull();
     expect(lstatSync(join(scene.folder, 'stolen.md')).isSymbolicLink()).toBe(true);
     expect(await files.readEnd('.ralph/notes.md', 10)).toBe('new');
+  });
+
+  test('a checkout of another user, as in a container job: git works in the trees, and the checkout stays theirs', async () => {
+    await using scene = await setScene();
+    const theirs = 60_701;
+    for (const path of [scene.checkout, ...notOf(theirs, scene.checkout)]) await lchown(path, theirs, theirs);
+    const { base } = await openFresh(scene);
+    const clean = await scene.repository.checkOutCommitAlone(base, unaborted);
+    for (const folder of [scene.folder, clean])
+      expect(await asAgent(folder, 'echo x > new.txt; git status --porcelain')).toBe('?? new.txt');
+    expect(notOf(theirs, scene.checkout)).toEqual([]);
   });
 
   test('clean trees are its own, and the one before is removed whatever it did to it', async () => {

@@ -161,15 +161,11 @@ describe('a check', () => {
   });
 
   const givenUp: FeedbackItem = { ...check, rounds: 3, answer: { ...changed, kind: 'given-up' } };
-  test.each<[string, TaskProgress, TaskProgress]>([
-    ['stays with them as long as it is asked', failed, failed],
-    [
-      'stays with them although it is not known how it ended',
-      untouchedProgress,
-      { ...spent, reason: 'status_blocked' },
-    ],
+  test.each<[string, Readonly<Record<string, TaskProgress>>, TaskProgress]>([
+    ['stays with them as long as it is asked', { [CHECK]: failed }, failed],
+    ['stays with them although it is not known how it ended', {}, { ...spent, reason: 'status_blocked' }],
   ])('that a person must decide %s', (_, then, now) => {
-    const taken = mergeSubjects(remembered({ [CHECK]: givenUp }, { [CHECK]: then }), found({ [CHECK]: 'h1' }));
+    const taken = mergeSubjects(remembered({ [CHECK]: givenUp }, then), found({ [CHECK]: 'h1' }));
     expect(taken).toMatchObject({ open: [CHECK], spent: [CHECK], feedback: { items: { [CHECK]: givenUp } } });
     expect(getProgress(taken.tasks, CHECK)).toEqual(now);
   });
