@@ -108,26 +108,23 @@ export async function runMain(): Promise<void> {
     const guard = createGuard(world, runnerFiles);
     const isolated = createRunIsolation(world);
     const connections = connectPorts(world, { timeouts: null, isolated });
-    const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
     let cancelled = new AbortController().signal;
     try {
-      const end = await Promise.race([
-        runAction({
-          ...world,
-          connect: guardConnections(connections, guard),
-          machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
-          startedAt,
-          appendJournal: journal.append,
-          keepPatch: journal.keepPatch,
-          keepReceipt: (content) => (receipt = journal?.keepReceipt(content) ?? null),
-          journalHash: journal.hash,
-          leave: (report) => {
-            resolve({ kind: 'ended', report, beside: [] });
-          },
-        }),
-        left,
-      ]);
+      const end = await runAction({
+        ...world,
+        connect: guardConnections(connections, guard),
+        machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
+        startedAt,
+        appendJournal: journal.append,
+        keepPatch: journal.keepPatch,
+        keepReceipt: (content) => (receipt = journal?.keepReceipt(content) ?? null),
+        journalHash: journal.hash,
+        // The runner kills this process soon, so post removes the sandboxes.
+        leave: (report) => {
+          finish(report, deriveConclusion(report.outcome, config.failOn));
+        },
+      });
       if (end.kind === 'ended' && end.report.kind === 'worked') {
         const { keepHistoryPage } = await import('../publish/history-page.ts');
         historyPath = await keepHistoryPage({ ...world, store: connections.store }, journal.keepHistory);

@@ -96,7 +96,7 @@ export interface ActionDeps extends RunDeps {
   readonly keepPatch: LoopDeps['keepPatch'];
   /** Returns the hash of the journal's last line, or null if the journal is empty. */
   readonly journalHash: () => string | null;
-  /** Ends the run while a part of it hangs. */
+  /** Ends this process with the report's outputs, while a part of the run hangs. */
   readonly leave: (report: RunReport) => void;
 }
 
@@ -116,7 +116,6 @@ export interface Machine
   readonly onCancel: (giveUp: (why: string) => Promise<void>) => AbortSignal;
   /** Ends the agent's processes. */
   readonly endAgent: () => Promise<void>;
-  readonly exit: (code: number) => void;
 }
 
 /** The end of a run in this job. */

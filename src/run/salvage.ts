@@ -79,14 +79,17 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
 /** Ends a cancelled run that is not done in time. */
 export async function giveUpRun(deps: ActionDeps, recording: Recording, why: string): Promise<void> {
   await deps.machine.endAgent();
-  if (recording.work() !== null) {
+  const outcome = { kind: 'cancelled', reason: 'signal' } as const;
+  const work = recording.work();
+  if (work !== null) {
     const rest =
       deps.config.handoff.phase === 'loop' ? 'what was handed over before is published' : 'the post step does the rest';
     deps.log.warning(`Cancelled (${why}) and not finished in time: ${rest}.`);
-    deps.machine.exit(1);
+    deps.leave(createUnpublishedReport(deps, { ...work, outcome, endedAt: deps.clock.now() }));
+    return;
   }
   recording.tryToRecord('ended');
-  deps.leave(createWorklessReport(deps, { kind: 'cancelled', reason: 'signal' }, deps.startedAt));
+  deps.leave(createWorklessReport(deps, outcome, deps.startedAt));
 }
 
 function whatFailed({ machine, debug }: ActionDeps, error: unknown): FailedOutcome {

@@ -61,7 +61,6 @@ export function createMachine(
         : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program on this machine. Work finished before that is published.`,
     onCancel: listenForCancel,
     endAgent: async () => (await import('./agent.ts')).endAgent(runTag),
-    exit: (code) => process.exit(code),
   };
 }
 

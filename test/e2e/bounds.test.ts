@@ -139,7 +139,9 @@ deepTest('a task that does not get done fails after max-iterations-per-task, and
     outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '0' },
   });
   expect(scene.pullOf('ralph/queue').status.tasks).toMatchObject([{ id: 'issue-1', state: 'failed', attempts: 1 }]);
-  expect(scene.commentsOn(1)[0]?.body).toMatch(/failed after 1 iteration/i);
+  expect(scene.commentsOn(1)[0]?.body).toMatch(
+    /\[#1\]\(\S+\) is not done after 1 call; you are needed\.\*\* `max-iterations-per-task` is 1\./,
+  );
   expect(await scene.run({ inputs: { 'max-iterations-per-task': '1' } })).toMatchObject({
     calls: 0,
     main: { exitCode: 0 },

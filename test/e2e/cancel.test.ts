@@ -61,7 +61,7 @@ test('cancel while a verify command hangs: main ends before it is killed, and th
     when: {
       text: 'agent done',
       act: async (main) => {
-        await expect.poll(() => existsSync(hangs)).toBe(true);
+        await expect.poll(() => existsSync(hangs), { timeout: 30_000 }).toBe(true);
         main.cancel();
       },
     },
@@ -90,7 +90,11 @@ test('cancel while GitHub hangs on the pull request: main ends before it is kill
       },
     },
   });
-  expect(run.main.signal).toBeNull();
+  // Main gives up here, as it does on a slow machine, and the later steps of the job still see how it ended.
+  expect(run).toMatchObject({
+    main: { signal: null },
+    outputs: { outcome: 'cancelled', reason: 'signal', iterations: '1', branch: 'ralph/queue' },
+  });
   expect(run.main.log).toContain('the post step does the rest');
   expect(run.post.log).toContain('saved #4 (cache ✓ ref ✓)');
   await expectToComplete(scene);

@@ -45,33 +45,36 @@ deepTest('closed without merging: the lane is paused, and says by what', async (
 
 test.each(
   rows(1, [
-    { how: 'merged', pulls: 2 },
-    { how: 'closed', pulls: 1 },
+    { how: 'merged', pulls: 2, state: 'open', says: /^Closes #1$/m, never: /^Part of #1$/m },
+    // A person who closes it does not want the work, so nothing claims that the task is done.
+    { how: 'closed', pulls: 1, state: 'closed', says: /^Part of #1$/m, never: /Closes #1/ },
   ] as const),
-)('$how during the run: its commits are not stranded on a closed branch', async ({ how, pulls }) => {
-  await using scene = await createScene();
-  const { github, git } = scene.testbed;
-  scene.openIssue('First');
-  await scene.run({ inputs: { 'max-iterations': '1' } });
-  const { number } = scene.pullOf('ralph/queue');
-  await scene.run({
-    when: {
-      text: 'Iteration 1/',
-      act: async () => {
-        closePull(github.state, number, { kind: how, at: Date.now() });
-        if (how === 'merged') await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
+)(
+  '$how during the run: its commits are not stranded on a closed branch',
+  async ({ how, pulls, state, says, never }) => {
+    await using scene = await createScene();
+    const { github, git } = scene.testbed;
+    scene.openIssue('First');
+    await scene.run({ inputs: { 'max-iterations': '1' } });
+    const { number } = scene.pullOf('ralph/queue');
+    await scene.run({
+      when: {
+        text: 'Iteration 1/',
+        act: async () => {
+          closePull(github.state, number, { kind: how, at: Date.now() });
+          if (how === 'merged') await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
+        },
       },
-    },
-  });
-  expect(github.state.pulls).toHaveLength(pulls);
-  const newest = github.state.issues.find((issue) => issue.number === github.state.pulls.at(-1)?.number);
-  expect(newest).toMatchObject({
-    state: how === 'merged' ? 'open' : 'closed',
-    body: expect.stringContaining('Closes #1') as string,
-  });
-  expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
-  expect(github.state.pulls).toHaveLength(pulls);
-});
+    });
+    expect(github.state.pulls).toHaveLength(pulls);
+    const newest = github.state.issues.find((issue) => issue.number === github.state.pulls.at(-1)?.number);
+    expect(newest).toMatchObject({ state, body: expect.stringMatching(says) as string });
+    expect(newest?.body).not.toMatch(never);
+    expect(await scene.commitsOf('ralph/queue')).toContain('First, with a test');
+    expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
+    expect(github.state.pulls).toHaveLength(pulls);
+  },
+);
 
 deepTest('a commit of a person on the branch between runs is built upon', async () => {
   await using scene = await createScene();
@@ -154,7 +157,9 @@ deepTest('a pull request that could not be opened is made up for by the next run
   rate.remaining = 1000;
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'complete', 'tasks-done': '1' } });
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
-  expect(scene.commentsOn(1)).toMatchObject([{ body: expect.stringContaining('Complete') as string }]);
+  expect(scene.commentsOn(1)).toMatchObject([
+    { body: expect.stringMatching(/^\*\*This issue:\*\* ✅ done after 2 iterations, commit /m) as string },
+  ]);
 });
 
 test('two runs at once without a lock: the second to push overwrites nothing and is red; one pull request', async () => {
@@ -229,7 +234,12 @@ deepTest('what may not be published is left out, the rest is published, and the 
     'test/sum.test.js',
   ]);
   const pull = scene.pullOf('bot/queue');
-  expect(pull.body).toMatch(/\.github\/workflows\/x\.yml[^]*src\/key\.js[^]*src\/our-key\.js/);
+  for (const line of [
+    '- `.github/workflows/x.yml`: it is a protected path; the setting allow-protected-paths can allow it',
+    '- `src/key.js`: it looks like it contains a key (github)',
+    '- `src/our-key.js`: it contains the value of a secret of this job',
+  ])
+    expect(/^### Left out\n\n((?:- .*\n)+)/m.exec(pull.body)?.[1]?.split('\n')).toContain(line);
   expect(pull.body).not.toContain('Closes #1');
   expect(pull).toMatchObject({ draft: false, status: { withheldFiles: 3 } });
   expect(`${run.main.log}${run.summary}${pull.body}`).not.toContain(key);

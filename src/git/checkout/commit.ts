@@ -17,6 +17,7 @@ import {
   type ObjectReader,
 } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
+import { isLoopState } from '../inspection/protected-paths.ts';
 import { listFilesToLookAt } from '../inspection/review.ts';
 import { excludeTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
 import type { WorkTreeContent } from './tree/work-tree-access.ts';
@@ -99,13 +100,15 @@ export async function commitIteration(
 
   const newHead = made ?? base.commit;
   const changes = await objects.changesBetween(tip.tree, tree);
+  // The loop's own files are not measured in the work tree, so a commit of them is not reported either.
+  const reported = new Map([...objections].filter(([path]) => !isLoopState(path)));
   return {
     head: newHead,
     tree,
     changes,
     commit: newHead === tip.commit ? null : newHead,
     lookAt: await listFilesToLookAt(objects, changes, committer.folder),
-    withheld: await selectWithheldChanges(objects, content, { objections, withheld }),
+    withheld: await selectWithheldChanges(objects, content, { objections: reported, withheld }),
     withheldPaths: withheld,
   };
 }

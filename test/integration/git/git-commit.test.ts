@@ -270,6 +270,8 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(await scene.git('ls-tree', '-r', '--name-only', committed.head, '.ralph', '.ralph-complete')).toBe(
       '.ralph/fix_plan.md',
     );
+    // A withheld file would contradict the claim that the marker makes.
+    expect(committed.withheld).toEqual([]);
   });
 });
 

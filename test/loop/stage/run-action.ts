@@ -349,7 +349,6 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     loss: () => null,
     onCancel: () => setting.signal ?? new AbortController().signal,
     endAgent: () => Promise.resolve(),
-    exit: () => undefined,
   };
   const deps: ActionDeps = {
     ...depsOf(project, machine, { tap, log, redact: setting.redact }),
