@@ -299,8 +299,8 @@ export function findUnknownCommand(
 }
 
 /**
- * Returns the state after an iteration failed to fix the red base: no more calls are made. Its attempt was given back, so
- * the next failure of this kind is counted as the first one.
+ * Returns the state after an iteration failed to fix the red base: no more calls are made. Its attempt was given back,
+ * so the next failure of this kind is counted as the first one.
  */
 export function stopForRedBase(state: LaneState): LaneState {
   const { lastIteration: last, redBase } = state;

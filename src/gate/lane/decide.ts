@@ -300,12 +300,11 @@ async function findPlace(
 /** Returns the place with the known facts about a base on which `verify` fails. */
 async function withBase(
   deps: GateDeps,
-  { asked: isOrdered, purpose }: WorkRequest,
+  request: WorkRequest,
   { place, snapshot }: { readonly place: Place; readonly snapshot: Snapshot | null },
 ): Promise<Place> {
   const { lane, state: before } = place;
-  const asked = isOrdered || (purpose.kind === 'answers' && purpose.of === 'person');
-  const state = await reconsiderRedBase(deps, { asked, lane, snapshot }, before);
+  const state = await reconsiderRedBase(deps, { request, lane, snapshot }, before);
   return state === before ? place : { ...place, state, end: place.endIn(state) };
 }
 

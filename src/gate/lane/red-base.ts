@@ -4,6 +4,7 @@ import { buildVerificationSubject, reconsiderBase } from '../../core/lane/verifi
 import { listLanesOnRedBase, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { IntakeLane } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
+import type { WorkRequest } from '../tasks/sources.ts';
 
 /**
  * Returns the lane's state with what is known now about a base on which `verify` fails. A lane that begins on the base
@@ -11,11 +12,20 @@ import type { GateDeps } from '../deps.ts';
  */
 export async function reconsiderRedBase(
   deps: GateDeps,
-  { asked, lane, snapshot }: { readonly asked: boolean; readonly lane: IntakeLane; readonly snapshot: Snapshot | null },
+  {
+    request: { asked: isOrdered, purpose },
+    lane,
+    snapshot,
+  }: {
+    readonly request: Pick<WorkRequest, 'asked' | 'purpose'>;
+    readonly lane: IntakeLane;
+    readonly snapshot: Snapshot | null;
+  },
   state: LaneState,
 ): Promise<LaneState> {
   const { verify, policy } = deps.config;
   const { redBase } = state;
+  const asked = isOrdered || (purpose.kind === 'answers' && purpose.of === 'person');
   const begins = redBase === null && lane.start.kind !== 'continue' && policy.verifies;
   const others = begins && snapshot !== null ? listLanesOnRedBase(snapshot, lane.id) : [];
   if (redBase === null && others.length === 0) return state;
