@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   AGENT_NAMES,
   type AgentName,
@@ -12,14 +11,26 @@ import type { Prices } from '../core/spending/prices.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
 import type { IssueQuery } from '../core/tasks/issue-query.ts';
 import type { ConfiguredAgent } from './config.ts';
-import { choiceField, durationField, flagField, listField, numberField, wholeNumberField } from './fields.ts';
+import {
+  checkField,
+  choiceField,
+  choiceListField,
+  durationField,
+  type Field,
+  flagField,
+  numberField,
+  parseField,
+  splitLines,
+  splitList,
+  wholeNumberField,
+} from './fields.ts';
 import { getDefault } from './setting-table.ts';
 import { findRuleProblem } from './tool-rules.ts';
 
-/** An input: its name in action.yml, and the form that parses its text into the value of a setting. */
+/** An input: its name in action.yml, and the field that parses its text into the value of a setting. */
 interface Input<Value> {
   readonly name: string;
-  readonly form: z.ZodType<Value>;
+  readonly field: Field<Value>;
 }
 
 /** A table with an input for each setting, nested like the settings. */
@@ -62,14 +73,12 @@ export type PolicySettings = Omit<
 >;
 
 export const policyInputs: InputTable<PolicySettings> = {
-  allowedTools: createInput(
-    'allowed-tools',
-    toolRules()
-      .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write')
-      .superRefine((rules, problems) => {
-        for (const problem of rules.map(findRuleProblem)) if (problem !== null) problems.addIssue(problem);
-      }),
-  ),
+  allowedTools: createInput('allowed-tools', (text, report) => {
+    const rules = toolRules(text, report);
+    if (rules.length === 0) report('is empty: name at least one tool, for example Read,Edit,Write');
+    for (const problem of rules.map(findRuleProblem)) if (problem !== null) report(problem);
+    return rules;
+  }),
   session: createInput('session', choiceField(...sessionModes)),
   sessionExpiryMs: createInput('session-expiry-hours', durationField(HOUR_MS, { min: 1, max: 720 })),
   maxIterations: createInput('max-iterations', wholeNumberField({ min: 1, max: 1000 })),
@@ -121,45 +130,38 @@ type ForAgents =
   | { readonly kind: 'one'; readonly text: string }
   | { readonly kind: 'named'; readonly lines: readonly (readonly [name: AgentName, value: string])[] };
 
+const agentNames = checkField(
+  choiceListField(AGENT_NAMES, {
+    expected: `must be one of: ${AGENT_NAMES.join(', ')}, or an ordered list of them`,
+    empty: `is empty: name at least one of ${AGENT_NAMES.join(', ')}`,
+  }),
+  [(names) => new Set(names).size === names.length, 'names an agent twice'],
+);
+
 export const agentInputs: InputTable<AgentTexts> = {
-  names: createInput(
-    'agent',
-    listField()
-      .pipe(z.array(agentName()).min(1, `is empty: name at least one of ${AGENT_NAMES.join(', ')}`))
-      .refine((names) => new Set(names).size === names.length, 'names an agent twice')
-      .transform((names) => names as [AgentName, ...AgentName[]]),
-  ),
-  version: createInput('agent-version', forAgents({ isList: true })),
-  path: createInput('agent-path', forAgents({ isList: true })),
-  args: createInput('agent-args', forAgents({ isList: false })),
-  model: createInput('model', forAgents({ isList: true })),
+  names: createInput('agent', (text, report) => agentNames(text, report) as [AgentName, ...AgentName[]]),
+  version: createInput('agent-version', parseForAgents),
+  path: createInput('agent-path', parseForAgents),
+  args: createInput('agent-args', (text) => parseLinesForAgents(text)),
+  model: createInput('model', parseForAgents),
 };
 
-function agentName() {
-  return z.enum(AGENT_NAMES, { error: `must be one of: ${AGENT_NAMES.join(', ')}, or an ordered list of them` });
+/** Parses a text for one agent or several, in which commas separate items as line ends do. */
+function parseForAgents(text: string): ForAgents {
+  return parseLinesForAgents(text, splitLines(text.replaceAll(',', '\n')));
 }
 
-/** Creates the field for one agent or several. With `isList`, commas separate items as line ends do. */
-function forAgents({ isList }: { readonly isList: boolean }) {
-  return z.string().transform((text): ForAgents => {
-    const lines = isList ? linesOf(text.replaceAll(',', '\n')) : linesOf(text);
-    const named = lines.flatMap((line) => {
-      const [, of = '', value = ''] = NAMED.exec(line) ?? [];
-      const agent = AGENT_NAMES.find((known) => known === of);
-      return agent === undefined ? [] : [[agent, value.trim()] as const];
-    });
-    return named.length > 0 && named.length === lines.length ? { kind: 'named', lines: named } : { kind: 'one', text };
+/** Parses lines for one agent or several. */
+function parseLinesForAgents(text: string, lines = splitLines(text)): ForAgents {
+  const named = lines.flatMap((line) => {
+    const [, of = '', value = ''] = NAMED.exec(line) ?? [];
+    const agent = AGENT_NAMES.find((known) => known === of);
+    return agent === undefined ? [] : [[agent, value.trim()] as const];
   });
+  return named.length > 0 && named.length === lines.length ? { kind: 'named', lines: named } : { kind: 'one', text };
 }
 
 const NAMED = /^([a-z]+)\s*=(.*)$/s;
-
-function linesOf(text: string): readonly string[] {
-  return text
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter(Boolean);
-}
 
 /** Returns the agents of the order, all other agents, and the problems of inputs that do not fit the order. */
 export function chooseAgents(texts: AgentTexts): {
@@ -200,7 +202,7 @@ function chooseOther({ version, path, args, model }: AgentTexts, of: AgentName):
   const textOfAgent = (given: ForAgents): string => (given.kind === 'one' ? '' : valueFor(given, of));
   return {
     name: of,
-    version: textOfAgent(version) || valueFor(forAgents({ isList: true }).parse(getDefault('agent-version')), of),
+    version: textOfAgent(version) || valueFor(parseForAgents(getDefault('agent-version')), of),
     path: textOfAgent(path) || null,
     args: args.kind === 'one' ? [] : valuesFor(args, of),
     model: textOfAgent(model) || null,
@@ -253,7 +255,7 @@ function valueFor(given: ForAgents, of: AgentName): string {
 
 function valuesFor(given: ForAgents, of: AgentName): readonly string[] {
   return given.kind === 'one'
-    ? linesOf(given.text)
+    ? splitLines(given.text)
     : given.lines.flatMap(([name, value]) => (name === of && value !== '' ? [value] : []));
 }
 
@@ -297,30 +299,27 @@ export function describeMovedInput(name: string): string | null {
   return TOKEN_ELSEWHERE.test(plain) ? 'is called claude-code-oauth-token here' : null;
 }
 
-/**
- * Creates the field for tool rules: a list replaces the default; a list whose rules all begin with `+` is added to it.
- */
-function toolRules() {
-  return listField().transform((rules, problems): readonly string[] => {
-    const added = rules.flatMap((rule) => (rule.startsWith('+') ? [rule.slice(1).trim()] : []));
-    if (added.length === 0) return rules;
-    if (added.length < rules.length)
-      problems.addIssue(
-        'has rules with and without a +: put a + before each rule to add them to the default, or before none to replace it',
-      );
-    return [...new Set([...getDefault('allowed-tools').split(','), ...added])];
-  });
+/** Parses tool rules: a list replaces the default; a list whose rules all begin with `+` is added to it. */
+function toolRules(text: string, report: (why: string) => void): readonly string[] {
+  const rules = splitList(text);
+  const added = rules.flatMap((rule) => (rule.startsWith('+') ? [rule.slice(1).trim()] : []));
+  if (added.length === 0) return rules;
+  if (added.length < rules.length)
+    report(
+      'has rules with and without a +: put a + before each rule to add them to the default, or before none to replace it',
+    );
+  return [...new Set([...getDefault('allowed-tools').split(','), ...added])];
 }
 
 /** Returns the rules of an `allowed-tools` text, or the items of the text if it is unusable. */
 export function parseToolRules(text: string): readonly string[] {
-  const parsed = toolRules().safeParse(text);
-  return parsed.success ? parsed.data : listField().parse(text);
+  const { value, problems } = parseField(toolRules, text);
+  return problems.length === 0 ? value : splitList(text);
 }
 
-/** Creates a row of an input table: the name of the input and the form of its text. */
-export function createInput<Value>(name: string, form: z.ZodType<Value>): Input<Value> {
-  return { name, form };
+/** Creates a row of an input table: the name of the input and the field of its text. */
+export function createInput<Value>(name: string, field: Field<Value>): Input<Value> {
+  return { name, field };
 }
 
 /** Returns the names of all inputs of the table, in its order. */
@@ -342,15 +341,17 @@ export function parseTexts<Settings>(
       const inner = parseTexts(entry as InputTable<Record<string, unknown>>, texts);
       settings[field] = inner.settings;
       problems.push(...inner.problems);
-    } else if (Object.hasOwn(texts, entry.name)) {
-      const parsed = entry.form.safeParse(texts[entry.name]);
-      if (parsed.success) settings[field] = parsed.data;
-      else problems.push(...parsed.error.issues.map(({ message }) => ({ name: entry.name, why: message })));
+      continue;
     }
+    const text = texts[entry.name];
+    if (text === undefined) continue;
+    const parsed = parseField(entry.field, text);
+    if (parsed.problems.length === 0) settings[field] = parsed.value;
+    problems.push(...parsed.problems.map((why) => ({ name: entry.name, why })));
   }
   return { settings: settings as GivenSettings<Settings>, problems };
 }
 
 function isInput(entry: object): entry is Input<unknown> {
-  return 'form' in entry;
+  return 'field' in entry;
 }

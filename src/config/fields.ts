@@ -30,111 +30,152 @@ const USD = /^\d{1,6}(?:\.\d{1,9})?$/;
 
 const FORM = 'NAME=INPUT/OUTPUT or NAME=INPUT/CACHED/OUTPUT';
 
+/**
+ * Parses the text of an input. `report` gets each problem of the text as a verb phrase: `is not a branch name`; the
+ * value then does not count. These are plain functions because every event of a repository parses all inputs, and
+ * building a schema for each took longer than everything else.
+ */
+export type Field<Value> = (text: string, report: (why: string) => void) => Value;
+
+type Check<Value> = readonly [isRight: (value: Value) => boolean, why: string];
+
+/** Parses a text with a field; the value counts only without problems. */
+export function parseField<Value>(
+  field: Field<Value>,
+  text: string,
+): { readonly value: Value; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const value = field(text, (why) => problems.push(why));
+  return { value, problems };
+}
+
+/** Creates a field that reports each of the checks that the field's value does not pass. */
+export function checkField<Value>(field: Field<Value>, ...checks: readonly Check<Value>[]): Field<Value> {
+  return (text, report) => {
+    const value = field(text, report);
+    for (const [isRight, why] of checks) if (!isRight(value)) report(why);
+    return value;
+  };
+}
+
+/** Creates a field for a text as it is. */
+export function textField(...checks: readonly Check<string>[]): Field<string> {
+  return checkField((text) => text, ...checks);
+}
+
 /** Creates a field for a text that is not empty; `example` follows "give" in the message about an empty text. */
-export function filledField(example: string) {
-  return z.string().min(1, `is empty: give ${example}`);
+export function filledField(example: string, ...checks: readonly Check<string>[]): Field<string> {
+  return textField([(text) => text !== '', `is empty: give ${example}`], ...checks);
 }
 
 /** Creates a field for a text; an empty text becomes null. */
-export function optionalField() {
-  return z.string().transform((text) => (text === '' ? null : text));
+export function optionalField(isRight: (text: string) => boolean, why: string): Field<string | null> {
+  const given = textField([isRight, why]);
+  return (text, report) => (text === '' ? null : given(text, report));
 }
 
-/** Creates a field for a search that finds tasks; an empty text means that there is no search. */
-export function issueQueryField() {
-  return z.string().transform((text, problems): IssueQuery | null => {
-    const query = text.trim() === '' ? null : parseIssueQuery(text);
-    if (typeof query !== 'string') return query;
-    problems.addIssue(query);
-    return null;
-  });
-}
+/** Parses a search that finds tasks; an empty text means that there is no search. */
+export const issueQueryField: Field<IssueQuery | null> = (text, report) => {
+  const query = text.trim() === '' ? null : parseIssueQuery(text);
+  if (typeof query !== 'string') return query;
+  report(query);
+  return null;
+};
 
-/** Creates a field for lines, trimmed and without empty ones. */
-export function linesField() {
-  return z.string().transform((text) =>
-    text
-      .split(/\r?\n/)
-      .map((line) => line.trim())
-      .filter(Boolean),
-  );
+/** Splits a text into lines, trimmed and without empty ones. */
+export function splitLines(text: string): readonly string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter(Boolean);
 }
 
 /**
- * Creates a field for a list such as `issues,plan`, whose items are between commas or on separate lines, and trimmed. A
- * comma inside brackets belongs to the item.
+ * Splits a list such as `issues,plan`, whose items are between commas or on separate lines, and trimmed. A comma inside
+ * brackets belongs to the item.
  */
-export function listField() {
-  return z.string().transform((text) => text.split(/\r?\n/).flatMap(splitListLine));
+export function splitList(text: string): readonly string[] {
+  return text.split(/\r?\n/).flatMap(splitListLine);
+}
+
+/** Creates a field for a list. */
+export function listField(...checks: readonly Check<readonly string[]>[]): Field<readonly string[]> {
+  return checkField(splitList, ...checks);
+}
+
+/** Creates a field for a list of these values; without `empty`, which describes an empty list, it may be empty. */
+export function choiceListField<const T extends string>(
+  values: readonly T[],
+  { expected = `must be a list of: ${values.join(', ')}`, empty = '' } = {},
+): Field<readonly T[]> {
+  const isValue = (item: string): item is T => values.some((value) => value === item);
+  return (text, report) => {
+    const items = splitList(text);
+    if (!items.every(isValue)) report(expected);
+    if (items.length === 0 && empty !== '') report(empty);
+    return items.filter(isValue);
+  };
 }
 
 /** Creates a field for `true`, `false`, or the *Look at first* kinds that prevent auto-merge. */
-export function autoMergeField() {
-  const isKind = (name: string): name is LookAtKind => lookAtKinds.some((kind) => kind === name);
-  return z.string().transform((text, problems): readonly LookAtKind[] | null => {
-    const names = listField().parse(text);
+export function autoMergeField(): Field<readonly LookAtKind[] | null> {
+  const expected = `must be \`true\`, \`false\`, or a list of: ${lookAtKinds.join(', ')}`;
+  const kinds = choiceListField(lookAtKinds, { expected, empty: expected });
+  return (text, report) => {
+    const names = splitList(text);
     if (names.length === 1 && names[0] === 'false') return null;
-    if (names.length === 1 && names[0] === 'true') return lookAtKinds;
-    if (names.length === 0 || !names.every(isKind))
-      problems.addIssue(`must be \`true\`, \`false\`, or a list of: ${lookAtKinds.join(', ')}`);
-    return names.filter(isKind);
-  });
+    return names.length === 1 && names[0] === 'true' ? lookAtKinds : kinds(text, report);
+  };
 }
 
 /** Creates a field for people who are notified: `auto`, `none`, or logins and, with `teams`, teams as `org/team`. */
-export function recipientsField({ teams }: { readonly teams: boolean }) {
+export function recipientsField({ teams }: { readonly teams: boolean }): Field<Recipients> {
   const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots cannot be named`;
-  return z.string().transform((text, problems): Recipients => {
-    const names = listField().parse(text);
+  return (text, report) => {
+    const names = splitList(text);
     const isWord = (name: string): name is 'auto' | 'none' => name === 'auto' || name === 'none';
     const [first = ''] = names;
     if (names.length === 1 && isWord(first)) return { kind: first };
     const logins = names.filter((name) => LOGIN_PATTERN.test(name) && !isWord(name));
     const ofTeams = teams ? names.filter((name) => TEAM.test(name)) : [];
-    if (logins.length + ofTeams.length < names.length) problems.addIssue(expected);
+    if (logins.length + ofTeams.length < names.length) report(expected);
     return { kind: 'named', logins, teams: ofTeams.map((name) => name.slice(name.indexOf('/') + 1)) };
-  });
+  };
 }
 
-/** Creates a field for hosts that may be reached: a list, or one of the words `any` and `none`. */
-export function allowedHostsField() {
-  return listField().transform((items, context): HostsAsked => {
-    const { asked, problems } = parseAllowedHosts(items);
-    for (const problem of problems) context.addIssue(problem);
-    return asked;
-  });
-}
+/** Parses hosts that may be reached: a list, or one of the words `any` and `none`. */
+export const allowedHostsField: Field<HostsAsked> = (text, report) => {
+  const { asked, problems } = parseAllowedHosts(splitList(text));
+  problems.forEach(report);
+  return asked;
+};
 
-/** Creates a field for the prices of models, one per line. */
-export function priceListField() {
-  return linesField().transform((given, context): Prices => {
-    const { prices, problems } = parsePriceLines(given);
-    for (const problem of problems) context.addIssue(problem);
-    return prices;
-  });
-}
+/** Parses the prices of models, one per line. */
+export const priceListField: Field<Prices> = (text, report) => {
+  const { prices, problems } = parsePriceLines(splitLines(text));
+  problems.forEach(report);
+  return prices;
+};
 
 /**
- * Creates a field for the agent's servers: a configuration in JSON, or the path of one from the working directory. The
- * gate checks which variables the configuration may name.
+ * Parses the agent's servers: a configuration in JSON, or the path of one from the working directory. The gate checks
+ * which variables the configuration may name.
  */
-export function mcpConfigField() {
-  return z.string().transform((text, problems): McpAsked => {
-    if (text === '') return { kind: 'none' };
-    if (!text.startsWith('{')) {
-      if (!isInside(text)) problems.addIssue(PATH_INSIDE);
-      return { kind: 'file', path: text };
-    }
-    const parsed = parseMcpServers(text, () => 'given');
-    if (parsed.kind === 'wrong') for (const problem of parsed.problems) problems.addIssue(problem);
-    return { kind: 'inline', text };
-  });
-}
+export const mcpConfigField: Field<McpAsked> = (text, report) => {
+  if (text === '') return { kind: 'none' };
+  if (!text.startsWith('{')) {
+    if (!isInside(text)) report(PATH_INSIDE);
+    return { kind: 'file', path: text };
+  }
+  const parsed = parseMcpServers(text, () => 'given');
+  if (parsed.kind === 'wrong') parsed.problems.forEach(report);
+  return { kind: 'inline', text };
+};
 
 /** Creates a field for an address that messages are sent to; an empty text becomes null. */
-export function webhookField() {
-  return optionalField().refine(
-    (text) => text === null || isWebhook(URL.parse(text)),
+export function webhookField(): Field<string | null> {
+  return optionalField(
+    (text) => isWebhook(URL.parse(text)),
     'must be an address that begins with https://, without a name and password; http:// is for this machine only',
   );
 }
@@ -145,21 +186,19 @@ function isWebhook(url: URL | null): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
 }
 
-/** Creates a field for the end of the agent's login: an instant, `none`, or empty. */
-export function loginTermField() {
-  return z.string().transform((text, problems): LoginTerm => {
-    if (text === '') return { kind: 'lasting' };
-    if (text === 'none') return { kind: 'absent' };
-    // AWS's action gives the instant as a JSON string, so remove its quotes.
-    const endsAt = z.iso.datetime({ offset: true }).safeParse(text.replace(/^"(.*)"$/, '$1'));
-    if (!endsAt.success) problems.addIssue('must be `none`, or an instant such as 2026-01-31T12:00:00Z');
-    return { kind: 'until', endsAt: Date.parse(endsAt.data ?? '') };
-  });
-}
+/** Parses the end of the agent's login: an instant, `none`, or empty. */
+export const loginTermField: Field<LoginTerm> = (text, report) => {
+  if (text === '') return { kind: 'lasting' };
+  if (text === 'none') return { kind: 'absent' };
+  // AWS's action gives the instant as a JSON string, so remove its quotes.
+  const endsAt = z.iso.datetime({ offset: true }).safeParse(text.replace(/^"(.*)"$/, '$1'));
+  if (!endsAt.success) report('must be `none`, or an instant such as 2026-01-31T12:00:00Z');
+  return { kind: 'until', endsAt: Date.parse(endsAt.data ?? '') };
+};
 
 /** Creates a field for the path of a file in the working directory. */
-export function pathField() {
-  return filledField('a path').refine(isInside, PATH_INSIDE);
+export function pathField(): Field<string> {
+  return filledField('a path', [isInside, PATH_INSIDE]);
 }
 
 const PATH_INSIDE = 'must be a path inside the working directory';
@@ -168,35 +207,44 @@ function isInside(path: string): boolean {
   return !path.startsWith('/') && !path.split('/').includes('..');
 }
 
-/** Creates a field for a folder of the repository, as a path from its root; `.` is the root. */
-export function folderField() {
-  return filledField('a folder of the repository, or . for its root').transform((text, problems): string => {
-    const steps = text.split('/').filter((step) => step !== '' && step !== '.');
-    const isPlain = !/^\/|[\\*?[\]:\0-\x1f]/.test(text) && steps.every((step) => !/^(?:\.\.|\.git)$/i.test(step));
-    if (!isPlain) problems.addIssue('must be a path from the root of the repository, for example packages/shop');
-    return steps.join('/');
-  });
-}
+/** Parses a folder of the repository, as a path from its root; `.` is the root. */
+export const folderField: Field<string> = (text, report) => {
+  if (text === '') report('is empty: give a folder of the repository, or . for its root');
+  const steps = text.split('/').filter((step) => step !== '' && step !== '.');
+  const isPlain = !/^\/|[\\*?[\]:\0-\x1f]/.test(text) && steps.every((step) => !/^(?:\.\.|\.git)$/i.test(step));
+  if (!isPlain) report('must be a path from the root of the repository, for example packages/shop');
+  return steps.join('/');
+};
 
 const TEAM = /^[A-Za-z0-9-]{1,39}\/[A-Za-z0-9_-]{1,100}$/;
 
 /** Creates a field for one of these values. */
-export function choiceField<const T extends readonly [string, ...string[]]>(...values: T) {
-  return z.enum(values, { error: `must be one of: ${values.join(', ')}` });
+export function choiceField<const T extends readonly [string, ...string[]]>(...values: T): Field<T[number]> {
+  return (text, report) => {
+    const value = values.find((one) => one === text);
+    if (value === undefined) report(`must be one of: ${values.join(', ')}`);
+    return value ?? values[0];
+  };
 }
 
 /** Creates a field for `true` or `false`. */
-export function flagField() {
-  return choiceField('true', 'false').transform((text) => text === 'true');
+export function flagField(): Field<boolean> {
+  const word = choiceField('true', 'false');
+  return (text, report) => word(text, report) === 'true';
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
 }
 
 /** Creates a field for a whole number within the range. */
-export function wholeNumberField(range: { readonly min: number; readonly max: number }) {
+export function wholeNumberField(range: Range): Field<number> {
   return decimal({ ...range, pattern: /^\d+$/, what: 'a whole number' });
 }
 
 /** Creates a field for a number within the range, without sign or exponent. */
-export function numberField(range: { readonly min: number; readonly max: number }) {
+export function numberField(range: Range): Field<number> {
   return decimal({ ...range, pattern: /^\d+(\.\d+)?$/, what: 'a number' });
 }
 
@@ -204,19 +252,22 @@ export function numberField(range: { readonly min: number; readonly max: number 
  * Creates a field for a number of units within the range, as whole milliseconds: in floating point 1.1 minutes are
  * 66,000.00000000001 ms.
  */
-export function durationField(unitMs: number, range: { readonly min: number; readonly max: number }) {
-  return numberField(range).transform((count) => Math.round(count * unitMs));
+export function durationField(unitMs: number, range: Range): Field<number> {
+  const count = numberField(range);
+  return (text, report) => Math.round(count(text, report) * unitMs);
 }
 
-function decimal(range: {
-  readonly min: number;
-  readonly max: number;
-  readonly pattern: RegExp;
-  readonly what: string;
-}) {
-  const { min, max, pattern, what } = range;
-  const expected = `is not ${what} from ${String(min)} to ${String(max)}`;
-  return z.string().regex(pattern, expected).transform(Number).pipe(z.number().min(min, expected).max(max, expected));
+function decimal({
+  min,
+  max,
+  pattern,
+  what,
+}: Range & { readonly pattern: RegExp; readonly what: string }): Field<number> {
+  return (text, report) => {
+    const number = pattern.test(text) ? Number(text) : NaN;
+    if (!(number >= min && number <= max)) report(`is not ${what} from ${String(min)} to ${String(max)}`);
+    return number;
+  };
 }
 
 /** Returns the items between the commas of a line; `Bash(git log -1, x)` and `{a,b}/**` stay whole. */
@@ -243,8 +294,8 @@ function splitListLine(line: string): string[] {
  */
 export function parseWorkingFolder(texts: Readonly<Record<string, string | undefined>>): Folder {
   const text = (texts['working-directory'] ?? '').trim();
-  const parsed = folderField().safeParse(text);
-  return parsed.success && !isExpression(text) ? parsed.data : '';
+  const { value, problems } = parseField(folderField, text);
+  return problems.length === 0 && !isExpression(text) ? value : '';
 }
 
 /** Parses lines such as `gpt-5.5=1.25/0.125/10`. */

@@ -1,4 +1,4 @@
-import { issueQueryField, listField } from '../../config/fields.ts';
+import { issueQueryField, parseField, splitList } from '../../config/fields.ts';
 import { taskSources } from '../../config/input-schema.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
@@ -52,10 +52,10 @@ export function buildTaskSettings(
   const set = found.filter((one) => unusable.every(({ setting }) => setting !== one));
   const texts = { ...DEFAULTS, ...Object.fromEntries(set.map(({ input, text }) => [input, text.trim()])), ...given };
   return {
-    sources: taskSources.parse(texts['task-sources']),
+    sources: parseField(taskSources, texts['task-sources']).value,
     label: texts['task-label'],
-    query: issueQueryField().parse(texts['issue-query']),
-    optionalSections: listField().parse(texts['optional-sections']),
+    query: parseField(issueQueryField, texts['issue-query']).value,
+    optionalSections: splitList(texts['optional-sections']),
     promptFile: texts['prompt-file'],
     branchPrefix: texts['branch-prefix'],
     set,

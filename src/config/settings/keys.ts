@@ -1,5 +1,5 @@
 import { findNearest } from '../../core/text/nearest.ts';
-import { listField } from '../fields.ts';
+import { splitList } from '../fields.ts';
 
 /** A tool rule of another Ralph that has another form here. */
 interface ChangedRule {
@@ -222,9 +222,7 @@ function commandOf(text: string): string {
  * `Bash(git add:*)`, and `Bash(*)` → `Bash`.
  */
 function toolRulesHere(text: string): { readonly rules: readonly string[]; readonly changed: readonly ChangedRule[] } {
-  const pairs = listField()
-    .parse(text)
-    .map((from) => ({ from, to: ruleHere(from) }));
+  const pairs = splitList(text).map((from) => ({ from, to: ruleHere(from) }));
   return { rules: [...new Set(pairs.map(({ to }) => to))], changed: pairs.filter(({ from, to }) => from !== to) };
 }
 

@@ -3,7 +3,7 @@ import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { chooseFrom, describeMovedInput, parseToolRules } from '../../config/agent-inputs.ts';
-import { listField, parsePriceLines, parseWorkingFolder } from '../../config/fields.ts';
+import { splitList, parsePriceLines, parseWorkingFolder } from '../../config/fields.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
@@ -103,7 +103,7 @@ export async function tryPipelines(
   for (const { where, environment, keys } of asked) {
     const inForce = settings.find(({ workflow }) => where === null || workflow === where)?.settings ?? [];
     const inputs = Object.fromEntries(inForce.map(({ input, text }) => [input, text]));
-    const names = listField().parse(inputs['agent-env'] ?? '');
+    const names = splitList(inputs['agent-env'] ?? '');
     const given = buildVerifyEnvironment(environment, names, ALL_PROVIDERS);
     const known = Object.entries(given).filter(([, text]) => !isExpression(text));
     const texts = new Set<string>();
