@@ -10,7 +10,8 @@ import { getErrorText } from '../errors.ts';
 import { createUntouchedWork, type ClosedThread, type Work, type EndIntake } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
-import { renderFeedbackSection, countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
+import { countPeoplesChars, withPeoplesText } from '../report/pages/pull-request-body.ts';
+import { renderFeedbackSection } from '../report/pages/feedback-section.ts';
 import { renderSettled, SETTLED_BY_WORKING } from '../report/pages/notification.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import {

@@ -14,7 +14,7 @@ import type { SavedReport, WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { ReleaseResult } from '../ports/state.ts';
 import type { ReportFrame } from '../report/at-gate.ts';
-import { countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
+import { countPeoplesChars, withPeoplesText } from '../report/pages/pull-request-body.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, withTimeLimit } from './answers.ts';
 import { publishDashboard } from './dashboard.ts';

@@ -27,7 +27,8 @@ import type {
 } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import { buildRunFacts, createGateReport, type ReportFrame, settingOfRun } from '../report/at-gate.ts';
-import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
+import { parseHiddenStatus } from '../report/pages/pull-request-body.ts';
+import { MAX_UNLISTED } from '../report/pages/status-json.ts';
 import { describeUnfinishedCalls } from '../report/sentences/spend.ts';
 
 /** A share without the agent's words on this branch, which do not apply to a question of another branch. */

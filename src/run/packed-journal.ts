@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { StoredRun } from '../core/snapshot/stored-run.ts';
-import { selectLinesUpTo } from '../core/journal/parse-journal.ts';
+import { selectLinesUpTo } from '../core/journal/chain.ts';
 
 /**
  * Returns a journal in its stored form: gzip in base64, up to the line whose hash the state names. Returns null without

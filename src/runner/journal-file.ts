@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chainJournalLine, CHAIN_START } from '../core/journal/parse-journal.ts';
+import { chainJournalLine, CHAIN_START } from '../core/journal/chain.ts';
 import { getErrorMessage, UserError } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { appendToPlainFile, readPlainFileNow } from '../files/plain-file.ts';

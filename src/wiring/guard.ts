@@ -1,7 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import { completeSentence } from '../core/text/phrase.ts';
 import { asError, getErrorMessage, UserError } from '../errors.ts';
-import { startWatchdog } from '../processes/run-program.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { AgentConnection, Connections } from '../run/deps.ts';
 import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
@@ -15,7 +14,7 @@ const GRACE_MS = 5 * MINUTE_MS;
 /** Protects the action's own process and files from the agent and the verify commands, which run as the same user. */
 export interface Guard {
   /** Must be called before the first program of the agent. */
-  readonly begin: () => void;
+  readonly begin: () => Promise<void>;
   /** Must be called after each program of the agent; throws a UserError if the action's own files were changed. */
   readonly check: () => void;
 }
@@ -35,9 +34,11 @@ export function createGuard(
   }
 
   return {
-    begin: () => {
+    begin: async () => {
       if (!isWatched)
-        startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
+        (await import('../processes/run-program.ts')).startWatchdog(environment, {
+          afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS,
+        });
       isWatched = true;
       // With `uses: ./`, the action is the project itself, which the agent may change, so do not guard it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
@@ -58,8 +59,8 @@ export function guardConnections(connections: Connections, guard: Guard): Connec
   };
   const guardAgent = (agent: Agent): Agent => ({
     ...agent,
-    prepare: () => {
-      guard.begin();
+    prepare: async () => {
+      await guard.begin();
       return agent.prepare();
     },
     call: async (call) => {
@@ -77,15 +78,15 @@ export function guardConnections(connections: Connections, guard: Guard): Connec
     },
   });
   const guardCommands = (commands: CommandRunner): CommandRunner => ({
-    run: (...request) => {
-      guard.begin();
+    run: async (...request) => {
+      await guard.begin();
       return checked(commands.run(...request));
     },
   });
   const guardVerifier = (verifier: Verifier): Verifier => ({
     ...verifier,
-    verify: (...request) => {
-      guard.begin();
+    verify: async (...request) => {
+      await guard.begin();
       return checked(verifier.verify(...request));
     },
   });

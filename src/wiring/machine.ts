@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toRootPath } from '../core/folder.ts';
-import { ISSUE_NOTES, LEARNINGS_PATH, locateNotebook, selectShownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
-import { readPrompt } from '../runner/prompt-file.ts';
 import { digestSteering } from '../runner/run-context.ts';
 import type { World } from './world.ts';
 import type { Sleep } from '../ports/machine.ts';
@@ -21,11 +19,14 @@ export function createMachine(
   const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
   const steering = digestSteering(environment, runKey);
   return {
-    readPrompt: () => {
+    readPrompt: async () => {
+      const { readPrompt } = await import('../runner/prompt-file.ts');
       const { promptFile, workingDirectory: folder } = config;
       return readPrompt({ workspace: context.workspace, folder, promptFile, actionFolder }, log);
     },
     readLearnings: async (lane) => {
+      const { ISSUE_NOTES, LEARNINGS_PATH, locateNotebook, selectShownNotes } =
+        await import('../core/prompt/learnings.ts');
       const files = await workFiles();
       const { path } = locateNotebook(lane);
       const ofIssues = Object.entries(await files.read([ISSUE_NOTES])).filter(([name]) => name !== path);

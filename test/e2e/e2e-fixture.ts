@@ -10,7 +10,7 @@ import { events, TESTBED_KEY, startTestbed, TOKEN, type Testbed, type TestbedJob
 import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import type { Performance } from '../../testbed/workflow/performance.ts';
 import { playWorkflow, type Played } from '../../testbed/workflow/play.ts';
-import { parseHiddenStatus } from '../../src/report/pages/status-json.ts';
+import { parseHiddenStatus } from '../../src/report/pages/pull-request-body.ts';
 import type { RalphStatus } from '../../src/report/pages/status-schema.ts';
 import { startOwnMachine, type OwnMachine, type SudoUser } from '../own-machine.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';

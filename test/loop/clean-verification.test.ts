@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Verification } from '../../src/core/evidence.ts';
 import { UserError } from '../../src/errors.ts';
 import type { VerifyCall } from '../../src/ports/agent.ts';
-import { parseHiddenStatus } from '../../src/report/pages/status-json.ts';
+import { parseHiddenStatus } from '../../src/report/pages/pull-request-body.ts';
 import type { RalphStatus } from '../../src/report/pages/status-schema.ts';
 import { renderSummary } from '../../src/report/pages/summary.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { checkChain, type Journal, parseJournal } from '../../src/core/journal/parse-journal.ts';
+import { checkChain } from '../../src/core/journal/chain.ts';
+import { type Journal, parseJournal } from '../../src/core/journal/parse-journal.ts';
 import { parseReceipts } from '../../src/core/receipt/receipt.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import {

@@ -8,7 +8,8 @@ import {
   policyInputs,
 } from '../../config/agent-inputs.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { checkChain, isAboutJournal, type Journal, parseJournal } from '../../core/journal/parse-journal.ts';
+import { checkChain } from '../../core/journal/chain.ts';
+import { isAboutJournal, type Journal, parseJournal } from '../../core/journal/parse-journal.ts';
 import {
   type Difference,
   type KindsOfDenial,

@@ -272,8 +272,6 @@ export function meaningOfRun({
   return meaningOfEvent(context.event, { ...config, ownWorkflow: context.workflowPath });
 }
 
-const typed = z.object({ action: z.string().max(100) });
-
 /** Returns the meaning of an event; throws a UserError that names the event, or the command, if it is not supported. */
 export function meaningOfEvent(
   event: { readonly name: string; readonly payload: unknown },
@@ -281,7 +279,8 @@ export function meaningOfEvent(
 ): Meaning {
   const rows = EVENTS.filter((one) => one.event === event.name);
   if (rows.length === 0) throw unsupported(`The event "${event.name}" is not supported.`);
-  const type = typed.safeParse(event.payload).data?.action ?? null;
+  const type =
+    z.object({ action: z.string().max(100) }).safeParse(event.payload, { jitless: true }).data?.action ?? null;
   const found = rows.find(({ types }) => types === null || (type !== null && types.includes(type)));
   if (found === undefined && type !== null)
     throw unsupported(`The event "${event.name}" with the type "${type.replace(/[^\w-]/g, '')}" is not supported.`);
@@ -307,13 +306,13 @@ function unsupported(what: string): UserError {
 
 function row<Payload>(
   event: Omit<EventRow, 'parse'> & {
-    readonly payload: z.ZodType<Payload>;
+    readonly payload: () => z.ZodType<Payload>;
     readonly means: (payload: Payload, inputs: EventInputs) => Meaning | null;
   },
 ): EventRow {
   const { payload, means, ...about } = event;
   const parse: EventRow['parse'] = (value, inputs) => {
-    const parsed = payload.safeParse(value);
+    const parsed = payload().safeParse(value, { jitless: true });
     return parsed.success ? means(parsed.data, inputs) : null;
   };
   return { ...about, parse };

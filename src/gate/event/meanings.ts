@@ -21,138 +21,149 @@ import {
   withdrawalEvents,
 } from './intent.ts';
 
-// GitHub's own limits are lower, so GitHub did not send a payload that exceeds these.
-const name = z.string().max(1000);
+// GitHub's own limits are lower, so GitHub did not send a payload that exceeds these. Each schema is built when an event
+// needs it, because a run reads only one.
+const name = () => z.string().max(1000);
 
 /** A text that somebody wrote; a missing text becomes an empty one. */
-const text = z
-  .string()
-  .max(262_144)
-  .nullish()
-  .transform((body) => body ?? '');
+const text = () =>
+  z
+    .string()
+    .max(262_144)
+    .nullish()
+    .transform((body) => body ?? '');
 
 /** A number that GitHub counts from 1. */
-const number = z.int().positive();
+const number = () => z.int().positive();
 
-const sha = z.string().regex(/^[\da-f]{40,64}$/);
+const sha = () => z.string().regex(/^[\da-f]{40,64}$/);
 
 /** GraphQL's id of a review or a comment, as the target of a reaction; an unusable id becomes null. */
-const node = z
-  .string()
-  .regex(/^[\w=+/-]{1,200}$/)
-  .transform((id) => ({ kind: 'review', id }) as const)
-  .nullable()
-  .catch(null);
+const node = () =>
+  z
+    .string()
+    .regex(/^[\w=+/-]{1,200}$/)
+    .transform((id) => ({ kind: 'review', id }) as const)
+    .nullable()
+    .catch(null);
 
-const action = z.string().max(100);
+const action = () => z.string().max(100);
 
-const account = z
-  .object({ login: z.string().max(100), id: number, type: z.string().max(40) })
-  .transform(({ login, id, type }): Account => ({ login, id, kind: type === 'Bot' ? 'bot' : 'user' }));
+const account = () =>
+  z
+    .object({ login: z.string().max(100), id: number(), type: z.string().max(40) })
+    .transform(({ login, id, type }): Account => ({ login, id, kind: type === 'Bot' ? 'bot' : 'user' }));
 
-const issueFields = {
-  number,
-  pull_request: z.unknown().optional(),
-  labels: z
-    .array(z.object({ name }))
-    .max(1000)
-    .nullish()
-    .transform((labels) => (labels ?? []).map((label) => label.name)),
-  state: z.string().max(20).nullish(),
-};
+const issue = () =>
+  z.object({
+    number: number(),
+    pull_request: z.unknown().optional(),
+    labels: z
+      .array(label())
+      .max(1000)
+      .nullish()
+      .transform((labels) => (labels ?? []).map((label) => label.name)),
+    state: z.string().max(20).nullish(),
+  });
 
-const issue = z.object(issueFields);
+type IssuePayload = z.output<ReturnType<typeof issue>>;
 
-type IssuePayload = z.output<typeof issue>;
+const label = () => z.object({ name: name() });
 
-const label = z.object({ name });
-
-const fullName = z.object({ full_name: z.string().max(300) });
+const fullName = () => z.object({ full_name: z.string().max(300) });
 
 /** The account that opened an issue or pull request. */
-const user = account.nullish();
+const user = () => account().nullish();
 
-const pull = z.object({
-  number,
-  user,
-  head: z.object({ ref: name, sha, repo: fullName.nullable() }),
-  base: z.object({ repo: fullName }),
-});
+const pull = () =>
+  z.object({
+    number: number(),
+    user: user(),
+    head: z.object({ ref: name(), sha: sha(), repo: fullName().nullable() }),
+    base: z.object({ repo: fullName() }),
+  });
 
-type PullPayload = z.output<typeof pull>;
+type PullPayload = z.output<ReturnType<typeof pull>>;
 
-const openPull = pull.extend({ state: z.string().max(20) });
+const openPull = () => pull().extend({ state: z.string().max(20) });
 
 /** The command in a dispatch; a missing command becomes an empty one. */
-const given = z
-  .object({ command: z.string().max(1000).nullish() })
-  .nullish()
-  .transform((inputs) => (inputs?.command ?? '').trim());
+const given = () =>
+  z
+    .object({ command: z.string().max(1000).nullish() })
+    .nullish()
+    .transform((inputs) => (inputs?.command ?? '').trim());
 
-const conclusion = z.string().max(40).nullish();
+const conclusion = () => z.string().max(40).nullish();
 
-const repository = z.object({ id: number });
+const repository = () => z.object({ id: number() });
 
-const checkedFields = {
-  conclusion,
-  head_branch: name.nullish(),
-  head_sha: sha,
-  pull_requests: z
-    .array(z.object({ number, head: z.object({ ref: name, repo: repository }) }))
-    .max(1000)
-    .nullish(),
-};
+const suite = () =>
+  z.object({
+    conclusion: conclusion(),
+    head_branch: name().nullish(),
+    head_sha: sha(),
+    pull_requests: z
+      .array(z.object({ number: number(), head: z.object({ ref: name(), repo: repository() }) }))
+      .max(1000)
+      .nullish(),
+  });
 
-const suite = z.object(checkedFields);
-
-type SuitePayload = z.output<typeof suite>;
+type SuitePayload = z.output<ReturnType<typeof suite>>;
 
 /** The fields that are read from the payload of each event, of which GitHub sends many more. */
 export const payloadSchemas = {
-  any: z.unknown(),
+  any: () => z.unknown(),
   // Some servers do not name the person who dispatched, so the sender is optional.
-  dispatch: z.object({ inputs: given, sender: account.optional().catch(undefined) }),
-  repositoryDispatch: z.object({ client_payload: given, sender: account }),
-  push: z.object({ ref: name, deleted: z.boolean().nullish() }),
-  labeled: z.object({ label, issue: z.object({ ...issueFields, title: name.nullish(), body: text }), sender: account }),
-  withdrawn: z.object({ action: z.enum(withdrawalEvents), label: label.nullish(), issue }),
-  reopened: z.object({ issue }),
-  edited: z.object({
-    issue: z.object({ ...issueFields, body: text }),
-    changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }),
-  }),
-  commented: z.object({
-    comment: z.object({ id: number, body: text, created_at: z.iso.datetime({ offset: true }).nullish() }),
-    issue: issue.extend({ title: name.nullish(), body: text, user }),
-    sender: account,
-  }),
-  closedPull: z.object({
-    pull_request: pull.extend({
-      merged: z.boolean().nullable(),
-      closed_at: z.iso.datetime().nullish().catch(null),
-      merge_commit_sha: sha.nullish().catch(null),
+  dispatch: () => z.object({ inputs: given(), sender: account().optional().catch(undefined) }),
+  repositoryDispatch: () => z.object({ client_payload: given(), sender: account() }),
+  push: () => z.object({ ref: name(), deleted: z.boolean().nullish() }),
+  labeled: () =>
+    z.object({ label: label(), issue: issue().extend({ title: name().nullish(), body: text() }), sender: account() }),
+  withdrawn: () => z.object({ action: z.enum(withdrawalEvents), label: label().nullish(), issue: issue() }),
+  reopened: () => z.object({ issue: issue() }),
+  edited: () =>
+    z.object({
+      issue: issue().extend({ body: text() }),
+      changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }),
     }),
-    sender: account,
-  }),
-  reviewed: z.object({
-    action,
-    review: z.object({ node_id: node, state: z.string().max(40), body: text }),
-    pull_request: openPull,
-    sender: account,
-  }),
-  reviewCommented: z.object({
-    action,
-    comment: z.object({ node_id: node, body: text, in_reply_to_id: number.nullish() }),
-    pull_request: openPull,
-    sender: account,
-  }),
-  suiteCompleted: z.object({ check_suite: suite, repository }),
-  runCompleted: z.object({
-    workflow_run: suite.extend({ path: name.nullish(), head_repository: repository.nullish() }),
-    workflow: z.object({ path: name }).nullish(),
-    repository,
-  }),
-  status: z.object({ state: conclusion, sha, branches: z.array(z.object({ name })).max(1000) }),
+  commented: () =>
+    z.object({
+      comment: z.object({ id: number(), body: text(), created_at: z.iso.datetime({ offset: true }).nullish() }),
+      issue: issue().extend({ title: name().nullish(), body: text(), user: user() }),
+      sender: account(),
+    }),
+  closedPull: () =>
+    z.object({
+      pull_request: pull().extend({
+        merged: z.boolean().nullable(),
+        closed_at: z.iso.datetime().nullish().catch(null),
+        merge_commit_sha: sha().nullish().catch(null),
+      }),
+      sender: account(),
+    }),
+  reviewed: () =>
+    z.object({
+      action: action(),
+      review: z.object({ node_id: node(), state: z.string().max(40), body: text() }),
+      pull_request: openPull(),
+      sender: account(),
+    }),
+  reviewCommented: () =>
+    z.object({
+      action: action(),
+      comment: z.object({ node_id: node(), body: text(), in_reply_to_id: number().nullish() }),
+      pull_request: openPull(),
+      sender: account(),
+    }),
+  suiteCompleted: () => z.object({ check_suite: suite(), repository: repository() }),
+  runCompleted: () =>
+    z.object({
+      workflow_run: suite().extend({ path: name().nullish(), head_repository: repository().nullish() }),
+      workflow: z.object({ path: name() }).nullish(),
+      repository: repository(),
+    }),
+  status: () => z.object({ state: conclusion(), sha: sha(), branches: z.array(label()).max(1000) }),
 };
 
 export const NO_ASKER: Asker = { kind: 'nobody' };
@@ -207,7 +218,7 @@ export function meaningOfIssue(asker: Asker, intent: Extract<Intent, { readonly 
  * removed label.
  */
 export function meaningOfWithdrawal(
-  { action: because, label, issue }: z.output<typeof payloadSchemas.withdrawn>,
+  { action: because, label, issue }: z.output<ReturnType<typeof payloadSchemas.withdrawn>>,
   inputs: EventInputs,
 ): Meaning | null {
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;

@@ -2,7 +2,7 @@ import { formatInstant } from '../../core/countdown.ts';
 import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
 import { type LockFile, describeLockFile } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
-import { renderMore, capLines, joinNames, flattenText, formatMoreLine } from '../../core/text/phrase.ts';
+import { renderMore, capLines, joinNames, formatMoreLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { formatCount } from '../format.ts';
 import { renderCode, renderCommitPageLink, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
@@ -12,21 +12,6 @@ import {
   listFeedbackRequests,
   findRequestPage,
 } from '../sentences/feedback.ts';
-import { HIDDEN_CLOSING, HIDDEN_OPENING, parseHiddenStatus } from './status-json.ts';
-
-const BEGIN = '<!-- ralph:begin -->';
-
-const END = '<!-- ralph:end -->';
-
-/** Title and body of a pull request, as people read them. */
-export interface PullRequestText {
-  readonly title: string;
-  readonly body: string;
-}
-
-/** The beginning of the bodies that earlier versions wrote, which have no markers. */
-const EARLIER_HEADLINE =
-  /^\*\*(?:Complete|Blocked|Parked|Cancelled|Killed|Idle|Paused|Noted|Updated|(?:Halted|Stopped|Failed|Waiting)[^*\n]{0,60}|(?:Iteration|Time|Cost) limit)\.\*\* /m;
 
 const SHOWN_OPEN = 20;
 
@@ -184,50 +169,4 @@ function folded(summary: string, lines: readonly string[]): readonly string[] {
 
 function lowerFirst(words: string): string {
   return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
-}
-
-/** Puts our part of a body between its markers. */
-export function wrapInMarkers(part: string): string {
-  return `${BEGIN}\n${part}\n${END}`;
-}
-
-/** Replaces our part of the pull request. Keeps the text that people wrote around it, and a title that they changed. */
-export function withPeoplesText(present: PullRequestText, own: PullRequestText): PullRequestText {
-  const { before, after } = peoplesText(present.body);
-  return {
-    title: isOurTitle(present) ? own.title : present.title,
-    body: [before.trimEnd(), own.body, after.trimStart()].filter((text) => text !== '').join('\n\n'),
-  };
-}
-
-/** Returns the number of characters of a body that are not ours. */
-export function countPeoplesChars({ body }: PullRequestText): number {
-  const { before, after } = peoplesText(body);
-  return before.length + after.length;
-}
-
-function isOurTitle({ title, body }: PullRequestText): boolean {
-  const hidden = parseHiddenStatus(body);
-  const written = hidden.kind === 'found' ? (hidden.status.title ?? null) : null;
-  // Earlier versions did not store the title that they wrote, so recognize it by its beginning.
-  return title === '' || (written === null ? title.startsWith('Ralph: ') : flattenText(written) === flattenText(title));
-}
-
-function peoplesText(body: string): { readonly before: string; readonly after: string } {
-  const begin = body.indexOf(BEGIN);
-  if (begin !== -1) {
-    const end = body.lastIndexOf(END);
-    return { before: body.slice(0, begin), after: end > begin ? body.slice(end + END.length) : afterHidden(body) };
-  }
-  const hidden = body.lastIndexOf(HIDDEN_OPENING);
-  if (hidden === -1) return { before: body, after: '' };
-  const headline = EARLIER_HEADLINE.exec(body.slice(0, hidden))?.index ?? hidden;
-  return { before: body.slice(0, headline), after: afterHidden(body) };
-}
-
-/** Returns the text after our hidden status, with which our part of an older body ends. */
-function afterHidden(body: string): string {
-  const hidden = body.lastIndexOf(HIDDEN_OPENING);
-  const close = hidden === -1 ? -1 : body.indexOf(HIDDEN_CLOSING, hidden);
-  return close === -1 ? '' : body.slice(close + HIDDEN_CLOSING.length);
 }

@@ -16,7 +16,8 @@ import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { renderBranchCost } from '../sentences/spend.ts';
 import { renderTrainPart } from '../sentences/train.ts';
 import { describeObstacles, findOnlyTrouble, describeStuckTasks, quoteWordsOn } from '../sentences/waiting.ts';
-import { renderFeedbackSection, renderFeedbackItem, wrapInMarkers, type PullRequestText } from './feedback-section.ts';
+import { wrapInMarkers, type PullRequestText } from './pull-request-body.ts';
+import { renderFeedbackSection, renderFeedbackItem } from './feedback-section.ts';
 import {
   renderBaseVerification,
   fitSections,

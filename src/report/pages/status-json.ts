@@ -1,9 +1,7 @@
-import { z } from 'zod';
 import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
 import type { BranchChange, TaskSize } from '../../core/lane/change.ts';
 import { issueOfTask, nameOfTask } from '../../core/tasks/task.ts';
 import { capText, escapeSkipWords } from '../../core/text/phrase.ts';
-import { renameKey, tryJson } from '../../core/text/try-json.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import {
   listDiscrepancies,
@@ -19,13 +17,7 @@ import {
 import { listFeedbackRequests } from '../sentences/feedback.ts';
 import { countCalledAgents, describeHandOvers } from '../sentences/lane-status.ts';
 import { computeBranchCost, computeKnownCostUsd } from '../sentences/spend.ts';
-import { type RalphStatus, ralphStatusSchema } from './status-schema.ts';
-
-/** The readable status that is hidden in a body, if there is one. */
-export type HiddenStatus =
-  | { readonly kind: 'found'; readonly status: RalphStatus }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unreadable'; readonly why: string };
+import type { RalphStatus } from './status-schema.ts';
 
 /** Renders the value of the output `status-json`. */
 export function renderStatusJson(report: RunReport): string {
@@ -41,19 +33,6 @@ export function renderHiddenStatus(report: RunReport, title: string, maxChars: n
     stringifyForComment({ ...status, title: capText(title, 300) }),
   );
   return `${HIDDEN_OPENING}${json}${HIDDEN_CLOSING}`;
-}
-
-/** Parses the last hidden status of a body. Never throws. */
-export function parseHiddenStatus(body: string): HiddenStatus {
-  const start = body.lastIndexOf(HIDDEN_OPENING);
-  if (start === -1) return { kind: 'absent' };
-  const json = body.slice(start + HIDDEN_OPENING.length);
-  const end = json.indexOf(HIDDEN_CLOSING);
-  if (end === -1) return { kind: 'unreadable', why: 'the comment has no end' };
-  const status = ralphStatusSchema.safeParse(renameKey(tryJson(json.slice(0, end)), 'lane', 'branchId'));
-  return status.success
-    ? { kind: 'found', status: status.data }
-    : { kind: 'unreadable', why: z.prettifyError(status.error) };
 }
 
 /** The beginning and the end of the hidden part of a body. */

@@ -122,7 +122,6 @@ function ignored(): undefined {
 type Place = Pick<RunContext, 'event' | 'workspace' | 'apiUrl'>;
 
 const NO_FILES: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
-const eventSchema = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
 async function readBase(
   texts: Texts,
@@ -131,7 +130,8 @@ async function readBase(
     context,
   }: { readonly environment: World['environment']; readonly context: Pick<RunContext, 'event' | 'workspace'> },
 ): Promise<BaseTexts> {
-  const event = eventSchema.safeParse(context.event.payload);
+  const repository = z.object({ default_branch: z.string().min(1) });
+  const event = z.object({ repository }).safeParse(context.event.payload, { jitless: true });
   const baseBranch = event.data?.repository.default_branch ?? null;
   return readSettingsFiles(texts, { folder: context.workspace, baseBranch, env: environment });
 }

@@ -21,7 +21,8 @@ import { parseSignalFiles } from '../../../src/core/pipeline/reading/signals-in-
 import type { Policy } from '../../../src/core/policy.ts';
 import { findFirstPrompt, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
-import { CHAIN_START, chainJournalLine, parseJournal } from '../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine } from '../../../src/core/journal/chain.ts';
+import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { replayDecisions } from '../../../src/core/journal/replay.ts';
 import { checkJournal } from '../../../src/core/receipt/check-journal.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
-import { countPeoplesChars, withPeoplesText } from '../../../src/report/pages/feedback-section.ts';
+import { countPeoplesChars, withPeoplesText } from '../../../src/report/pages/pull-request-body.ts';
 import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { report, taskReport } from './fixtures.ts';
 

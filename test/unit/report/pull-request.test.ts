@@ -8,7 +8,7 @@ import { issueOfTask } from '../../../src/core/tasks/task.ts';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
-import { parseHiddenStatus } from '../../../src/report/pages/status-json.ts';
+import { parseHiddenStatus } from '../../../src/report/pages/pull-request-body.ts';
 import { changeOf, entry, OUTCOMES, planTask, report, sharing, taskReport } from './fixtures.ts';
 import { runs } from '../../runs.ts';
 import { record } from '../core/pipeline/pipeline-fixtures.ts';

@@ -3,7 +3,8 @@ import type { VerificationRecord } from '../../../src/core/lane/state/state.ts';
 import type { HeadVerification, WorkedReport } from '../../../src/handover/report.ts';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
-import { parseHiddenStatus, renderStatusJson } from '../../../src/report/pages/status-json.ts';
+import { parseHiddenStatus } from '../../../src/report/pages/pull-request-body.ts';
+import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { entry, report, sharing } from './fixtures.ts';
 

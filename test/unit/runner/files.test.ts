@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { checkChain } from '../../../src/core/journal/parse-journal.ts';
+import { checkChain } from '../../../src/core/journal/chain.ts';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
 import { addSummary, readInputTexts } from '../../../src/runner/results.ts';
 import { readRunContext, formatUserAgent } from '../../../src/runner/run-context.ts';

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { parseHiddenStatus } from '../../../../src/report/pages/status-json.ts';
+import { parseHiddenStatus } from '../../../../src/report/pages/pull-request-body.ts';
 import { events } from '../../../../testbed/testbed.ts';
 import type { Run } from '../../e2e-fixture.ts';
 import { attackBy, filesOf, leftBy, repel } from '../attack-fixture.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { replaySchema } from '../../../../src/cli/inspect/replay-schema.ts';
-import { chainJournalLine, CHAIN_START } from '../../../../src/core/journal/parse-journal.ts';
+import { chainJournalLine, CHAIN_START } from '../../../../src/core/journal/chain.ts';
 import { ralph } from '../fixture.ts';
 import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';

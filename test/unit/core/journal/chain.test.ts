@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { CHAIN_START, chainJournalLine, checkChain, parseJournal } from '../../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine, checkChain } from '../../../../src/core/journal/chain.ts';
+import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import { idle, progress } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { parseJournalLine } from '../../../../src/core/journal/journal.ts';
-import { CHAIN_START, chainJournalLine } from '../../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine } from '../../../../src/core/journal/chain.ts';
 import {
   parseNamedRun,
   parseReceipts,
