@@ -4,7 +4,7 @@ import { HOUR } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
 import type { Project } from './stage/project.ts';
 import { createProject, labeled, runOnce, storedRecord, type Run } from './stage/run-action.ts';
-import { open, type Tap } from './stage/tap.ts';
+import { killAt, open, type Tap } from './stage/tap.ts';
 
 const event = labeled(1);
 
@@ -90,6 +90,20 @@ describe('a run that wakes up after its claim ended', () => {
     });
     expect(other).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(late).toMatchObject({ end: 'failed (infrastructure)', calls: 2 });
+  });
+
+  test('by a clock that stopped in the meantime pushes nothing', async () => {
+    const project = createProject({ agent: [steadyWorker] });
+    let before: unknown;
+    const tap = holdAt('remote.pushWithState', async () => {
+      project.clock.advance(9 * HOUR);
+      await runOnce(project, { event, tap: killAt((name) => name === 'agent.call', 'before') });
+      before = seenIn(project);
+      project.clock.advance(-9 * HOUR);
+    });
+    expect(await runOnce(project, { event, tap })).toMatchObject({ end: 'failed (infrastructure)', calls: 1 });
+    expect(tap.after).not.toContain('remote.pushOn');
+    expect(seenIn(project)).toEqual(before);
   });
 
   test('continues if no other run has taken its lane', async () => {
