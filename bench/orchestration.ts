@@ -148,6 +148,7 @@ async function loopOn(
     },
     readLearnings: () => Promise.resolve(''),
     store: {
+      lastSeen: () => null,
       read: () => Promise.resolve({ kind: 'none' } as const),
       update: () => Promise.resolve({ kind: 'unguarded', why: 'nothing is kept', last: null } as const),
       transcript: () => Promise.resolve({ kind: 'absent' } as const),

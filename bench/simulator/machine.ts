@@ -62,6 +62,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     },
     readLearnings: () => Promise.resolve(''),
     store: {
+      lastSeen: () => null,
       read: () => Promise.resolve({ kind: 'none' }),
       update: () => Promise.resolve({ kind: 'unguarded', why: 'nothing is kept', last: null }),
       transcript: () => Promise.resolve({ kind: 'found', transcript: { sha256: '', content: new Uint8Array() } }),

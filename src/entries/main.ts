@@ -156,7 +156,7 @@ export async function runMain(): Promise<void> {
         reach,
         context,
         connectForge: (config) => connectForge({ ...connecting, config }, null),
-        webhook: openWebhook(reach.webhook),
+        webhook: openWebhook(reach.webhook, false),
         clock: systemClock,
         log,
         redact,

@@ -13,6 +13,7 @@ import { renewLease } from '../core/snapshot/changes.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
+import { createOutrunEnd, findOutrun } from '../handover/outrun.ts';
 import type { OpenedLane } from '../ports/repository.ts';
 import { verifyBase, verifyHead } from './verification.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
@@ -174,6 +175,8 @@ async function iterateOnce(
   { step, startedAt, merge, orders }: Extract<LoopAction, { kind: 'iterate' }>,
 ): Promise<RunNow> {
   const { soFar } = run;
+  const outrun = await findOutrun(deps, run.work);
+  if (outrun !== null) return after(run, { work: run.work, end: createOutrunEnd(outrun) }, {});
   const work: Work = { ...run.work, shown: step.task.id };
   await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
   const turn = await turns.take(work.state, step.agent);

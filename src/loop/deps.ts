@@ -135,7 +135,7 @@ export interface LoopDeps {
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
   /** The policy for waiting, or null if the run cannot wait for the end of a limit. */
   readonly waitPolicy: WaitPolicy | null;
-  readonly store: Pick<StateStore, 'read' | 'update' | 'transcript'>;
+  readonly store: Pick<StateStore, 'lastSeen' | 'read' | 'update' | 'transcript'>;
   /** UUID of this run's process tree. */
   readonly runTag: string;
   readonly seal: Pick<Seal, 'open'>;

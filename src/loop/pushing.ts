@@ -21,6 +21,7 @@ import { createLease } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { getErrorText } from '../errors.ts';
 import { clearHead, outcomeOfHeldHead, judgeUnverifiedMerge } from '../handover/clear-head.ts';
+import { createOutrunEnd, findOutrun } from '../handover/outrun.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { serializeLaneState, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
@@ -137,6 +138,8 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
     return { work: made, end: null };
   }
   if (made.head === (made.remoteHead ?? made.base)) return { work: await waitIfStillRefused(deps, made), end: null };
+  const outrun = await findOutrun(deps, made);
+  if (outrun !== null) return { work: made, end: createOutrunEnd(outrun) };
   const cleared = await clearHead({ ...deps, forge: outlet.forge }, made);
   if (cleared.kind === 'held') return { work: made, end: outcomeOfHeldHead(made, cleared.why) };
   if (cleared.kind === 'unknown') return afterPush(deps, made, { kind: 'unreachable', why: cleared.why });
@@ -206,6 +209,9 @@ async function pushOnce(
       return pushed.state ?? { kind: 'unavailable', why: 'the branch was pushed without it' };
     },
   );
+  // The claim may end between the look before and this push, and then the branch is another run's.
+  const outrun = result === null && updated.kind === 'updated' ? await findOutrun(deps, work) : null;
+  if (outrun !== null) result = { kind: 'moved', why: outrun };
   // Push the branch alone if there is no state to push with it, or if other runs were faster again and again.
   result ??= await remote.pushOn({ ...pushing, mergesOthers: true }).catch(unreachableBy);
   if (result.kind !== 'pushed') return { result, taken: work };

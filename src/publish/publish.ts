@@ -10,6 +10,7 @@ import { type Train, withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { getErrorText, UserError } from '../errors.ts';
 import { selectStateToBuildOn, type Work } from '../handover/intake.ts';
+import { createOutrunEnd, findOutrun } from '../handover/outrun.ts';
 import type { SavedReport, WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { ReleaseResult } from '../ports/state.ts';
@@ -24,7 +25,7 @@ import { notifiesOfTask, publishNotifications, selectNotices } from './notificat
 import { markWithdrawnWork, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork, sumUsage } from './report-of.ts';
 import { publishProposal } from './proposal.ts';
-import { findOutrun, saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
+import { saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
 import { publishTrain } from './train.ts';
 
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
@@ -45,7 +46,7 @@ export interface PublishResult {
  * A step that hangs does not block later ones. Safe to repeat.
  */
 export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<PublishResult> {
-  const outrun = findOutrun(deps, unchecked);
+  const outrun = await findOutrun(deps, unchecked);
   if (outrun !== null) return leaveToOther(deps, unchecked, outrun);
   // A record of an earlier version lacks this field, so it may be missing.
   const proposal = unchecked.proposal ?? null;
@@ -109,8 +110,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
  * are another run's now.
  */
 async function leaveToOther(deps: PublishDeps, outdated: Work, why: string): Promise<PublishResult> {
-  const message = `Nothing of this run was published: ${completeSentence(why)}`;
-  const work: Work = { ...outdated, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+  const work: Work = { ...outdated, outcome: createOutrunEnd(why) };
   const end: PublishedEnd = { outcome: work.outcome, remoteHead: null, pullRequest: null, published: false };
   const { saved, lane } = await saveState(deps, work, { ...end, isPublished: false });
   const published = { pullRequest: work.lane.pullRequest, headSha: null, saved };

@@ -4,7 +4,7 @@ import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { advanceInSnapshot, explainOutrun, finishInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot, finishInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { rememberPullsToo } from '../core/snapshot/stored-pull.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -51,21 +51,6 @@ export async function saveStateFirst(deps: PublishDeps, work: Work, end: Publish
     }),
   );
   return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
-}
-
-/**
- * Returns why this run must publish nothing, as a sentence part: its claim ended, and the last known snapshot shows
- * that another run has the lane or has saved it since. Returns null otherwise. Sends no request.
- */
-export function findOutrun(
-  { store, context, runTag, clock }: Pick<PublishDeps, 'store' | 'context' | 'runTag' | 'clock'>,
-  { lane, state }: Pick<Work, 'lane' | 'state'>,
-): string | null {
-  const seen = store.lastSeen();
-  const { runId, runAttempt } = context;
-  const saver = { runTag, runId, runAttempt };
-  const copy = { lane: lane.id, sequence: state.sequence + 1 };
-  return seen === null ? null : explainOutrun(seen, copy, { saver, now: clock.now() });
 }
 
 /** Returns the state that matches what is on the remote. */

@@ -1,3 +1,4 @@
+import type { WaitingPullRequest } from '../core/feedback/pull-request-now.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import {
   findNextPull,
@@ -52,37 +53,45 @@ async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
   const { number, branch, head } = next;
   const prevented = explainNotArmed(await stateOf(deps, next), next, prevents);
   if (prevented !== null) return ended(prevented);
-  const other = await findArmedSince(deps, train, null);
-  if (other !== null) return other === 'unknown' ? train : ended({ number: other, kind: 'armed', detail: '' });
+  const before = await listArmedSince(deps, train);
+  const other = before?.find((one) => one.number !== number);
+  if (before === null || other !== undefined)
+    return other === undefined ? train : ended({ number: other.number, kind: 'armed', detail: '' });
   const armed = await deps.forge.armAutoMerge(branch, head);
   if (armed.kind === 'refused') return ended({ number, kind: 'refused', detail: armed.why });
   deps.log.info(`Auto-merge of pull request #${String(number)}: ${armed.value.kind}`);
   // Another run may have armed one after the last look. The later of the two sees the other's and switches its own off.
-  const isAlone = armed.value.kind !== 'armed' || (await findArmedSince(deps, train, number)) === null;
-  if (!isAlone && (await deps.forge.disarmAutoMerge(branch)).kind !== 'refused') return train;
+  const isFirst = armed.value.kind !== 'armed' || isArmedFirst(await listArmedSince(deps, train), number);
+  if (!isFirst && (await deps.forge.disarmAutoMerge(branch)).kind !== 'refused') return train;
   return ended({ number, ...armed.value });
 }
 
-/**
- * Returns the number of a pull request, other than `own`, that was not armed when the gate read it and is now; null if
- * none, `unknown` if GitHub does not say.
- */
-async function findArmedSince(
+/** Returns the pull requests that were not armed when the gate read them and are now; null if GitHub does not say. */
+async function listArmedSince(
   { forge, config, log }: PublishDeps,
   { pulls }: Train,
-  own: number | null,
-): Promise<number | 'unknown' | null> {
-  const before = new Set([own, ...pulls.flatMap(({ number, isArmed }) => (isArmed ? [number] : []))]);
+): Promise<readonly WaitingPullRequest[] | null> {
+  const before = new Set(pulls.flatMap(({ number, isArmed }) => (isArmed ? [number] : [])));
   try {
     const { branchPrefix: prefix } = config;
     const { open } = await forge.waitingPullRequests(prefix);
     // A person may have a branch with the same prefix.
-    const others = open.filter(({ number, branch }) => !before.has(number) && isLaneId(branch.slice(prefix.length)));
-    return others.find(({ isArmed }) => isArmed)?.number ?? null;
+    return open.filter(
+      ({ number, branch, isArmed }) => isArmed && !before.has(number) && isLaneId(branch.slice(prefix.length)),
+    );
   } catch (error) {
     log.info(`Auto-merge is left to the next run: ${getErrorText(error)}`);
-    return 'unknown';
+    return null;
   }
+}
+
+/**
+ * Returns true if a pull request was armed before all others, so that of several runs at once one leaves its own on. Of
+ * two armed in the same second, neither is first.
+ */
+function isArmedFirst(armed: readonly WaitingPullRequest[] | null, number: number): boolean {
+  const since = armed?.find((one) => one.number === number)?.armedAt ?? Infinity;
+  return armed?.every((one) => one.number === number || (one.armedAt ?? 0) > since) ?? false;
 }
 
 async function stateOf({ store, config }: PublishDeps, { branch }: TrainPull): Promise<LaneState | null> {

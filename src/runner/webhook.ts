@@ -2,8 +2,9 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as sleepMs } from 'node:timers/promises';
 import type { SendWebhook } from '../ports/machine.ts';
 
-/** Maximum time in ms for all messages of a run together, and for one attempt. */
+/** Maximum time in ms for all messages of a run together, the part of it that post has, and that of one attempt. */
 const WITHIN_MS = 10_000;
+const POST_PART = 0.3;
 const ATTEMPT_MS = 4_000;
 
 /** Waits before the second and the third attempt, in ms. */
@@ -14,12 +15,14 @@ interface Receiver {
   /** The key of the signatures; empty for messages without a signature. */
   readonly secret: string;
   readonly fetch: typeof fetch;
+  /** True in post, which cannot know how much of the run's time a killed main has used. */
+  readonly isPost: boolean;
   readonly withinMs?: number;
 }
 
 /** Creates the sender of messages to a receiver. Follows no redirects, and reads no body of an answer. */
-export function createWebhook({ address, secret, fetch, withinMs = WITHIN_MS }: Receiver): SendWebhook {
-  let leftMs = withinMs;
+export function createWebhook({ address, secret, fetch, isPost, withinMs = WITHIN_MS }: Receiver): SendWebhook {
+  let leftMs = withinMs * (isPost ? POST_PART : 1 - POST_PART);
   return async ({ id, body }) => {
     const begun = performance.now();
     const left = (): number => Math.floor(leftMs - (performance.now() - begun));

@@ -18,12 +18,12 @@ interface WiredConnections extends Connections {
 }
 
 /** Returns the sender to the user's webhook, whose code is loaded for its first message, or null without a webhook. */
-export function openWebhook({ address, secret }: WebhookConfig): SendWebhook | null {
+export function openWebhook({ address, secret }: WebhookConfig, isPost: boolean): SendWebhook | null {
   if (address === null) return null;
   const opened = once(async () => {
     const { createWebhook } = await import('../runner/webhook.ts');
     const { fetchFor } = await import('../github/proxied-fetch.ts');
-    return createWebhook({ address, secret, fetch: await fetchFor(address) });
+    return createWebhook({ address, secret, isPost, fetch: await fetchFor(address) });
   });
   return async (message) => (await opened())(message);
 }
@@ -68,7 +68,8 @@ export function connectPorts(
     forge: github,
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
-    webhook: openWebhook(world.config.webhook),
+    // Only post has time limits of its own.
+    webhook: openWebhook(world.config.webhook, timeouts !== null),
     remote: once(async () => connectRemote(world, { rules: await rules(), timeouts, forge: github })),
     repository: once(async () =>
       isolatedRepository(await checkout(), { isolated, agents: () => [...agents, ...stepAgents] }),

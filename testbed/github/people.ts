@@ -144,7 +144,7 @@ export function minimizeComment(state: GitHubState, id: number): void {
 
 /** Arms auto-merge: the pull request is merged as soon as nothing blocks it. */
 export function armAutoMerge(state: GitHubState, number: number, { by }: Pick<Deed, 'by'>): void {
-  state.autoMerge.set(number, personOf(state, by));
+  state.autoMerge.set(number, { by: personOf(state, by), at: Date.now() });
 }
 
 export function enqueue(state: GitHubState, number: number): void {

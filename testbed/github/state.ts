@@ -31,8 +31,8 @@ export interface GitHubState extends KnownAccounts {
   readonly statuses: StoredStatus[];
   /** Mergeability of pull requests by number; for others it is determined from the branches. */
   readonly mergeable: Map<number, Mergeability>;
-  /** Pull requests with auto-merge armed, by number, with the person who armed it. */
-  readonly autoMerge: Map<number, Person>;
+  /** Pull requests with auto-merge armed, by number, with the person who armed it and the instant. */
+  readonly autoMerge: Map<number, { readonly by: Person; readonly at: number }>;
   /** Pull requests in the merge queue, by number. */
   readonly mergeQueue: Set<number>;
   /** Numbers of pull requests that a rule blocks until they contain the newest base. */

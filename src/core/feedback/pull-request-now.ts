@@ -83,6 +83,8 @@ export interface WaitingPullRequest {
   readonly isReviewRequested: boolean;
   /** True if auto-merge is on. */
   readonly isArmed: boolean;
+  /** Instant in ms at which auto-merge was switched on; null if it is off, or if GitHub does not say. */
+  readonly armedAt: number | null;
   /** True if GitHub refuses to merge the pull request until it contains the newest commits of its base branch. */
   readonly isBehind: boolean;
   /**

@@ -25,6 +25,9 @@ const MAX_TEXT_CHARS = 400;
 /** Maximum number of opening braces, counted back from a `findings` key, that are tried as the start of its object. */
 const MAX_STARTS = 50;
 
+/** Maximum number of lists of findings in a final message; an agent gives one. */
+const MAX_LISTS = 50;
+
 const findingSchema = z.object({
   file: z.string().min(1).describe('Path of the file, relative to the root of the repository.'),
   line: z
@@ -70,6 +73,8 @@ export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: s
   if (message.length > MAX_MESSAGE_CHARS)
     return createUnreadableReview(by, `its final message has more than ${MAX_MESSAGE_CHARS} characters`);
   const found = findingsIn(message);
+  if (found.length > MAX_LISTS)
+    return createUnreadableReview(by, `its final message has ${found.length} lists of findings`);
   if (found.at(-1) === undefined) return createUnreadableReview(by, 'its final message has no JSON with `findings`');
   const parsed = z.array(findingsSchema).safeParse(found.filter((json) => json !== undefined));
   if (!parsed.success) {
@@ -98,12 +103,20 @@ export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: s
   };
 }
 
-/** Returns every JSON object that has a `findings` key; undefined in place of a broken one. */
+/**
+ * Returns every JSON object that has a `findings` key; undefined in place of a broken one. An object with a second such
+ * key inside, which must not hide the first list, is returned as its lists.
+ */
 function findingsIn(message: string): readonly unknown[] {
-  const keys = [...message.matchAll(/"findings"\s*:\s*[[{]/g)].map(({ index }) => index);
-  return keys.map((key, at) => {
-    const from = keys[at - 1] ?? 0;
-    return jsonAround(message.slice(from, keys[at + 1]), key - from);
+  const keys = [...message.matchAll(/"findings"\s*:\s*[[{]/g)].map(({ index, 0: key }) => ({ index, key }));
+  return keys.map(({ index, key }, at) => {
+    const from = keys[at - 1]?.index ?? 0;
+    const next = keys[at + 1]?.index;
+    const object = jsonAround(message.slice(from, next), index - from);
+    if (object !== undefined || next === undefined || keys.length > MAX_LISTS) return object;
+    const start = index + key.length - 1;
+    const findings = tryJson(message.slice(start, afterBracket(message, start)));
+    return findings === undefined ? undefined : { findings };
   });
 }
 
@@ -112,23 +125,23 @@ function jsonAround(text: string, position: number): unknown {
   let start = position;
   for (let tried = 0; tried < MAX_STARTS && start > 0; tried += 1) {
     start = text.lastIndexOf('{', start - 1);
-    const end = start < 0 ? 0 : afterObject(text, start);
+    const end = start < 0 ? 0 : afterBracket(text, start);
     const json = end > position ? tryJson(text.slice(start, end)) : undefined;
     if (json !== undefined) return json;
   }
   return undefined;
 }
 
-/** Returns the position after the closing bracket of the object that starts here; 0 if none. */
-function afterObject(text: string, start: number): number {
+/** Returns the position after the closing bracket of the object or list that starts here; 0 if none. */
+function afterBracket(text: string, start: number): number {
   let depth = 0;
   let isQuoted = false;
   for (let at = start; at < text.length; at += 1) {
     const letter = text[at];
     if (letter === '"') isQuoted = !isQuoted;
     else if (isQuoted) at += letter === '\\' ? 1 : 0;
-    else if (letter === '{') depth += 1;
-    else if (letter === '}') depth -= 1;
+    else if (letter === '{' || letter === '[') depth += 1;
+    else if (letter === '}' || letter === ']') depth -= 1;
     if (depth === 0) return at + 1;
   }
   return 0;

@@ -122,7 +122,9 @@ export function finishRecord(
   | { readonly kind: 'already' }
   | { readonly kind: 'outrun' } {
   const isOwner = record.lease?.runTag === saver.runTag;
-  const isClaimed = record.lease !== null && blocksOtherHolder(record.lease, saver, now);
+  // A job's clock stops while its machine sleeps, so a lease that seems to begin later is taken to begin now.
+  const isClaimed =
+    record.lease !== null && blocksOtherHolder(record.lease, saver, Math.max(now, record.lease.acquiredAt));
   const isSaved = record.savedBy === saver.runTag && record.sequence >= copy.sequence;
   const isNewest = record.sequence > copy.sequence || record.document === copy.document;
   if (!isOwner && isSaved && (isClaimed || isNewest)) return { kind: 'already' };

@@ -103,7 +103,7 @@ interface PullAnswer {
   readonly reviewRequests: { readonly totalCount: number } | null;
   readonly createdAt: string;
   readonly mergeStateStatus?: string;
-  readonly autoMergeRequest?: object | null;
+  readonly autoMergeRequest?: { readonly enabledAt: string | null } | null;
   readonly mergeable: string;
   readonly baseRef: { readonly target: { readonly oid: string } | null } | null;
   readonly commits: Nodes<{ readonly commit: { readonly statusCheckRollup: { readonly state: string } | null } }>;
@@ -271,6 +271,7 @@ function toWaiting(
       decision: convertDecision(pull.reviewDecision),
       isReviewRequested: (pull.reviewRequests?.totalCount ?? 0) > 0,
       isArmed: pull.autoMergeRequest != null,
+      armedAt: pull.autoMergeRequest?.enabledAt == null ? null : Date.parse(pull.autoMergeRequest.enabledAt),
       isBehind: pull.mergeStateStatus === 'BEHIND',
       mustBeCurrent: baseBranch === strictBase,
       createdAt: Date.parse(pull.createdAt),

@@ -204,6 +204,7 @@ function handOverPatches(
 /** Returns a store that contains only the gate's hand-over, without orders. */
 function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
   return {
+    lastSeen: () => null,
     read: () => Promise.resolve({ kind: 'none' }),
     update: () => Promise.resolve({ kind: 'unguarded', why: 'this job cannot reach it', last: null }),
     transcript: async () => {

@@ -6,12 +6,12 @@ import { formatTaskName } from '../../core/text/commit-message.ts';
 import { meaningOfRun } from '../../gate/event/event-table.ts';
 import { isAskedFor } from '../../gate/people/trust.ts';
 import type { Work } from '../../handover/intake.ts';
+import { findOutrun } from '../../handover/outrun.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { createLostWork, type ReceivedWork, receiveWork } from '../../handover/work-parcel.ts';
 import { pushIteration } from '../../loop/pushing.ts';
 import type { PublishDeps } from '../../publish/deps.ts';
 import { notifyOfConfiguration } from '../../publish/notifications.ts';
-import { findOutrun } from '../../publish/save-state.ts';
 import { connectStages, type Stages } from '../stages.ts';
 import type { ActionDeps } from '../deps.ts';
 import type { Recording } from '../recording.ts';
@@ -53,7 +53,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   switch (whole.kind) {
     case 'work': {
       recording.keep(whole.work);
-      const mustPush = whole.work.proposal === null && findOutrun(stages, whole.work) === null;
+      const mustPush = whole.work.proposal === null && (await findOutrun(stages, whole.work)) === null;
       const work = mustPush ? await pushWithState(deps, stages, whole.work) : whole.work;
       recording.keep(work);
       const exportSessions: PublishDeps['exportSessions'] = () =>

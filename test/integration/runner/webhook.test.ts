@@ -40,7 +40,7 @@ async function receive(...answers: readonly (number | null)[]) {
 describe('a message', () => {
   test('is posted with its id and a signature of the raw body', async () => {
     const { got, address } = await receive(204);
-    expect(await createWebhook({ address, secret: SECRET, fetch })(message)).toBeNull();
+    expect(await createWebhook({ address, secret: SECRET, isPost: false, fetch })(message)).toBeNull();
     expect(got[0]?.body).toBe(message.body);
     const signature = createHmac('sha256', SECRET).update(message.body).digest('hex');
     expect(got[0]?.headers).toMatchObject({
@@ -53,7 +53,7 @@ describe('a message', () => {
 
   test('is not signed without a secret', async () => {
     const { got, address } = await receive(200);
-    await createWebhook({ address, secret: '', fetch })(message);
+    await createWebhook({ address, secret: '', isPost: false, fetch })(message);
     expect(got[0]?.headers['x-ralph-signature-256']).toBeUndefined();
   });
 
@@ -66,7 +66,7 @@ describe('a message', () => {
     ['a redirect that keeps the body', [307], 1, 'it answered with HTTP 307'],
   ])('to %s', async (_, answers, attempts, why) => {
     const { got, address } = await receive(...answers);
-    expect(await createWebhook({ address, secret: SECRET, fetch })(message)).toBe(why);
+    expect(await createWebhook({ address, secret: SECRET, isPost: false, fetch })(message)).toBe(why);
     expect(got.map(({ path }) => path)).toEqual(Array(attempts).fill('/hook'));
     expect(new Set(got.map(({ headers }) => headers['x-ralph-delivery'])).size).toBe(1);
   });
@@ -74,13 +74,15 @@ describe('a message', () => {
   test('to nobody: the reason does not name the address', async () => {
     const { address } = await receive(200);
     closing.pop()?.();
-    expect(await createWebhook({ address, secret: '', fetch })(message)).toBe('the request failed (ECONNREFUSED)');
+    expect(await createWebhook({ address, secret: '', isPost: false, fetch })(message)).toBe(
+      'the request failed (ECONNREFUSED)',
+    );
   });
 });
 
 test('all messages of a run together have one time limit', async () => {
   const { got, address } = await receive(null);
-  const send = createWebhook({ address, secret: '', fetch, withinMs: 300 });
+  const send = createWebhook({ address, secret: '', isPost: false, fetch, withinMs: 300 });
   const begun = performance.now();
   expect(await send(message)).toBe('it did not answer in time');
   expect(await send(message)).toBe('there was no time left for it');
@@ -88,10 +90,21 @@ test('all messages of a run together have one time limit', async () => {
   expect(got).toHaveLength(1);
 });
 
+test('main and post have that time together', async () => {
+  const { address } = await receive(null);
+  const begun = performance.now();
+  for (const isPost of [false, true]) {
+    const send = createWebhook({ address, secret: '', isPost, fetch, withinMs: 1000 });
+    expect(await send(message)).toBe('it did not answer in time');
+    expect(await send(message)).toMatch(/in time|no time left/);
+  }
+  expect(performance.now() - begun).toBeLessThan(1250);
+});
+
 test('a wait that takes longer than the time left ends the attempts', async () => {
   const { address } = await receive(503, null);
   const send = createWebhook({
-    ...{ address, secret: '', withinMs: 700 },
+    ...{ address, secret: '', isPost: false, withinMs: 1000 },
     fetch: async (...call) => {
       // The machine is busy when the wait before the next attempt ends.
       setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600), 300);

@@ -222,6 +222,29 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-1']);
   });
 
+  test.each([
+    ['earlier', -1, ['armed ralph/issue-1', 'disarmed ralph/issue-1']],
+    ['at the same instant', 0, ['armed ralph/issue-1', 'disarmed ralph/issue-1']],
+    ['later', 1, ['armed ralph/issue-1']],
+  ] as const)('leaves the first of two on, if another run arms one %s', async (_, later, expected) => {
+    const project = await done([1, 2], { verify: 'npm test' });
+    project.inputs = { ...project.inputs, ...armed };
+    const { saidOf, rules } = project.forge;
+    const tap: Tap = {
+      ...open,
+      call: async (name, call) => {
+        const answer = await open.call(name, call);
+        if (name !== 'forge.armAutoMerge') return answer;
+        saidOf.set('ralph/issue-2', { autoMerge: true });
+        rules.armedAt.set('ralph/issue-2', (rules.armedAt.get('ralph/issue-1') ?? 0) + later);
+        return answer;
+      },
+    };
+    await runOnce(project, { tap });
+    expect(project.forge.writes.filter((line) => /armed/.test(line))).toEqual(expected);
+    expect(bodyOf(project, 101).includes('Auto-merge')).toBe(later > 0);
+  });
+
   test('is armed where checks are left to people, and no other branch of the prefix is', async () => {
     const project = createProject({ issues: [1], agent: [worker], inputs: { ...armed, 'answer-checks': 'false' } });
     commit(project, 'main', { other: 'new' });

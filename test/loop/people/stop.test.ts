@@ -113,6 +113,7 @@ describe('the request for orders', () => {
     const ask = createOrderPoll({
       config: configOf(inputs),
       store: {
+        lastSeen: () => null,
         read: answer,
         update: () => Promise.reject(new Error('not asked for')),
         transcript: () => Promise.resolve({ kind: 'absent' }),

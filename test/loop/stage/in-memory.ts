@@ -791,7 +791,13 @@ export interface FakeForge extends ForgeAdapter {
   readonly notifications: Map<number, Map<string, string>>;
   /** The feedback of people and CI on the open pull request of a branch. */
   /** Branches that GitHub calls behind, whether a ruleset wants all of them up to date, and how GitHub answers auto-merge. */
-  readonly rules: { readonly behind: Set<string>; mustBeCurrent: boolean; arms: 'armed' | 'at-once' | 'not-allowed' };
+  readonly rules: {
+    readonly behind: Set<string>;
+    /** The instants at which auto-merge was switched on, by branch. */
+    readonly armedAt: Map<string, number>;
+    mustBeCurrent: boolean;
+    arms: 'armed' | 'at-once' | 'not-allowed';
+  };
   /** Closed pull requests that the list of the newest ones lacks. */
   readonly unlisted: Set<number>;
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'id' | 'number' | 'url' | 'head' | 'isDraft'>>>;
@@ -867,7 +873,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
     | 'faults'
     | 'found'
   > = {
-    rules: { behind: new Set(), mustBeCurrent: false, arms: 'armed' },
+    rules: { behind: new Set(), armedAt: new Map(), mustBeCurrent: false, arms: 'armed' },
     unlisted: new Set(),
     saidOf: new Map(),
     details: new Map(),
@@ -1109,6 +1115,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
               ...{ isDraft: draft, decision: said?.decision ?? null, createdAt: number },
               isReviewRequested: writes.some((line) => line.startsWith(`review of #${String(number)} by `)),
               isArmed: said?.autoMerge ?? false,
+              armedAt: (said?.autoMerge === true ? rules.armedAt.get(branch) : null) ?? null,
               ...{ isBehind: rules.behind.has(branch), mustBeCurrent: rules.mustBeCurrent },
               mergeable: said?.mergeable ?? 'mergeable',
               checks: checks.includes('failed') ? 'failed' : 'unknown',
@@ -1251,6 +1258,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         if (rules.arms !== 'armed') return { kind: rules.arms, detail: '' };
         saidOf.set(branch, { ...saidOf.get(branch), autoMerge: true });
         armed.add(branch);
+        rules.armedAt.set(branch, writes.length);
         writes.push(`armed ${branch}`);
         return { kind: 'armed', detail: '' };
       }),

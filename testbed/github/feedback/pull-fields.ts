@@ -87,8 +87,8 @@ export function resolvePullFields(at: Surroundings, pull: StoredPull): object {
         slice,
       ),
     autoMergeRequest: () => {
-      const by = state.autoMerge.get(pull.number);
-      return by === undefined ? null : { enabledAt: formatGithubInstant(at.call.now), enabledBy: at.actor(by) };
+      const armed = state.autoMerge.get(pull.number);
+      return armed === undefined ? null : { enabledAt: formatGithubInstant(armed.at), enabledBy: at.actor(armed.by) };
     },
     isInMergeQueue: state.mergeQueue.has(pull.number),
     url: render.site(`/pull/${String(pull.number)}`),

@@ -137,7 +137,7 @@ export function createRoot(call: Call): object {
           'UNPROCESSABLE',
           `Pull request Pull request is in ${state.settings.mergeableWord} status`,
         );
-      state.autoMerge.set(pull.number, personOf(state, call.viewer.login));
+      state.autoMerge.set(pull.number, { by: personOf(state, call.viewer.login), at: call.now });
       return { clientMutationId: null };
     },
 

@@ -131,7 +131,7 @@ describe('the open pull requests', () => {
       {
         ...{ number: 1, branch: BRANCH, head: HEAD, base: BASE, baseBranch: 'main', mergeable: 'conflicting' },
         ...{ checks: 'failed', isDraft: true, decision: null, isReviewRequested: false },
-        ...{ isArmed: false, isBehind: false, mustBeCurrent: false },
+        ...{ isArmed: false, armedAt: null, isBehind: false, mustBeCurrent: false },
         createdAt: expect.any(Number),
       },
       expect.objectContaining({ number: 2, branch: 'ralph/issue-2', mergeable: 'unknown' }),

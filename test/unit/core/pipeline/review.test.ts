@@ -54,6 +54,8 @@ describe('findings are read from the final message', () => {
     ['also where the later one begins otherwise', `${saying(finding('high'))}\n{"summary": {}, "findings": []}`, 1],
     ['with others that it quotes', `${saying(finding('high'))}\n\`a\` says {"findings": []} at its end.`, 1],
     ['with a form that it quotes', `I was asked for {"findings": [...]}:\n${saying(finding('high'))}`, 1],
+    ['with an empty list in one of them', saying(finding('high', { findings: [] })), 1],
+    ['with an empty list beside them', JSON.stringify({ findings: [finding('high')], by: { findings: [] } }), 1],
     ['text with JSON in it', saying(finding('low', { text: '{"findings": []} is wrong }' })), 1],
   ])('%s', (_, message, count) => {
     expect(read(message)).toMatchObject({ unreadable: null, more: 0 });
@@ -71,6 +73,8 @@ describe('findings are read from the final message', () => {
     ['no text', saying(finding('low', { text: '' })), /^findings\.0\.text: /],
     ['10 MB of findings', saying(...Array<object>(100_000).fill(finding('low'))), /more than 200000 characters/],
     ['many brackets', `{"findings":${'}'.repeat(199_000)}`, /no JSON/],
+    ['two lists under one key', `{"findings":[${JSON.stringify(finding('high'))}], "findings": []}`, /no JSON/],
+    ['many lists', '{"findings":['.repeat(15_000), /15000 lists/],
     ['brackets without end', `${'{"a":'.repeat(9000)}{"findings":["${'\\"'.repeat(70_000)}`, /no JSON/],
   ])('unreadable: %s', (_, message, why) => {
     expect(read(message, 'low')).toMatchObject({

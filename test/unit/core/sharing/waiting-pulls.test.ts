@@ -9,7 +9,7 @@ function pull(branch: string, change: Partial<WaitingPullRequest> = {}): Waiting
   return {
     ...{ number: 1, branch, head: 'aaa', base: 'bbb', baseBranch: 'main', createdAt: 0 },
     ...{ mergeable: 'conflicting', checks: 'unknown', isDraft: false, decision: null },
-    ...{ isReviewRequested: false, isArmed: false, isBehind: false, mustBeCurrent: false },
+    ...{ isReviewRequested: false, isArmed: false, armedAt: null, isBehind: false, mustBeCurrent: false },
     ...change,
   };
 }

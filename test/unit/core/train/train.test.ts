@@ -23,7 +23,14 @@ function open(number: number, change: Change = {}): WaitingPullRequest {
   return {
     ...{ number, branch: `ralph/issue-${String(number)}`, head: `h${String(number)}`, base: 'b', baseBranch: 'main' },
     ...{ mergeable: 'mergeable', checks: 'passed', isDraft: false, decision: null },
-    ...{ isReviewRequested: false, isArmed: false, isBehind: false, mustBeCurrent: false, createdAt: number },
+    ...{
+      isReviewRequested: false,
+      isArmed: false,
+      armedAt: null,
+      isBehind: false,
+      mustBeCurrent: false,
+      createdAt: number,
+    },
     ...change,
   };
 }
