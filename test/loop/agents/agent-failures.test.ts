@@ -120,6 +120,19 @@ describe('a conversation that cannot continue is dropped (L9)', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
+  test('not after a person closed the issue during the failed call', async () => {
+    const refused: Behaviour = (call) => ({
+      ...fails(THINKING)(call),
+      meanwhile: () => {
+        addIssue(project.forge, 2, { state: 'closed' });
+      },
+    });
+    const project = createProject({ issues: [1, 2, 3], agent: [onlyFresh(refused)] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+    const { tasks } = savedState(project);
+    expect(tasks).toMatchObject({ 'issue-2': { attempts: 0 }, 'issue-3': { state: 'done', attempts: 1 } });
+  });
+
   test('a cancel ends it', async () => {
     const stop = new AbortController();
     const cancelled: Behaviour = () => ({
