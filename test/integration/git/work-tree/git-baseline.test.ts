@@ -276,6 +276,18 @@ describe('names are bytes', () => {
     expect(await scene.git('ls-tree', '--name-only', committed.head)).toContain('Readme.md');
   });
 
+  test('where the checkout is on a file system that takes them for one, and the tree is not', async () => {
+    await using scene = await setScene();
+    await scene.git('config', 'core.ignorecase', 'true');
+    await openFresh(scene);
+    const { change } = await iterate(scene, async () => {
+      await rename(join(scene.folder, 'README.md'), join(scene.folder, 'Readme.md'));
+      await scene.write('ONE.txt', 'x');
+      await scene.write('one.txt', 'y');
+    });
+    expect(change.files).toEqual(['ONE.txt', 'README.md', 'Readme.md', 'one.txt']);
+  });
+
   test('a file that git does not take is left out with the reason', async () => {
     await using scene = await setScene();
     await openFresh(scene);
