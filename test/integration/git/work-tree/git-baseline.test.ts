@@ -161,6 +161,28 @@ describe('a checkout that is "modified" as git makes it', () => {
     expect(idle.committed.commit).toBeNull();
   });
 
+  test.each(['*.cs text\n', null])(
+    'attributes that must not be published (%j) change no line ends',
+    async (written) => {
+      await using scene = await setScene({ maxPatchFiles: 3 });
+      const blob = written === null ? 'one\ntwo\n' : CRLF;
+      const many = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`cs/${String(i)}.cs`, blob]));
+      await seed(scene, { ...(written === null ? { '.gitattributes': '*.cs text eol=crlf\n' } : {}), ...many });
+      const opened = await openFresh(scene);
+      const { committed } = await iterate(scene, async () => {
+        if (written === null) await rm(join(scene.folder, '.gitattributes'));
+        else await scene.write('.gitattributes', written);
+        await scene.write('new.txt', 'work\n');
+        await scene.write('cs/1.cs', 'one\r\nTWO\r\n');
+      });
+      expect(committed.withheld.map(({ path }) => path)).toEqual(['.gitattributes']);
+      const changed = await scene.git('diff', '--name-only', opened.head, committed.head);
+      expect(changed.split('\n')).toEqual(['cs/1.cs', 'new.txt']);
+      const idle = await iterate(scene, () => Promise.resolve());
+      expect([idle.change.fileCount, idle.committed.commit]).toEqual([0, null]);
+    },
+  );
+
   test('a submodule that a step moved is neither progress nor published', async () => {
     await using scene = await setScene();
     const library = join(scene.folder, '..', 'library');
