@@ -14,19 +14,22 @@ import { NOW } from './reading/fixtures.ts';
 
 type Failed = Pick<Analysis, 'agentError' | 'usageLimit'>;
 
+/** The rest of a failure that ended a call. */
+const GIVEN_UP = { cause: '', since: NOW, waitsUntil: NOW, now: NOW };
+
 /** Returns the reading of a failure with these words by a CLI that speaks the protocol. */
 const overAcp =
   ({ judgeStall }: Pick<typeof geminiCli, 'judgeStall'>) =>
   (words: string): Failed => {
     const { text, status } = parseProtocolFailure(-32_603, 'Internal error', { details: words });
-    return judgeStall({ text, status, cause: text, now: NOW });
+    return judgeStall({ ...GIVEN_UP, text, status });
   };
 
 const inText =
   ({ judgeStall }: Pick<typeof codexCli, 'judgeStall'>) =>
   (words: string): Failed => {
     const status = /\b([45]\d\d)\b/.exec(words)?.[1];
-    return judgeStall({ text: words, status: status === undefined ? null : Number(status), cause: words, now: NOW });
+    return judgeStall({ ...GIVEN_UP, text: words, status: status === undefined ? null : Number(status) });
   };
 
 const ofClaude = (words: string): Failed => {
