@@ -148,7 +148,9 @@ export async function callAgent(
   const { windows, tasks } = dropped.state;
   const task = getProgress(tasks, step.task.id);
   const used = { windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd, task };
-  const obstacle = findObstacle(used, policy, endedAt);
+  const taken = await deps.lookAtPeople?.(dropped, step.task);
+  const isTaken = taken !== undefined && (taken.task !== null || taken.lane !== null);
+  const obstacle = isTaken ? 'a person took the work back' : findObstacle(used, policy, endedAt);
   const words = describeAgentFailure(agentRun);
   if (obstacle !== null) {
     deps.log.info(`${words}. Its conversation is dropped, and it is not called again now: ${obstacle}.`);

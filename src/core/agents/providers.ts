@@ -141,6 +141,19 @@ export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'pr
   return agentFailed && !REQUEST_ERRORS.includes(agentError?.kind ?? '');
 }
 
+/**
+ * Returns true if a call met a limit without a known end, as the call before the wait did. Its conversation may be
+ * larger than the limit (tokens per minute, long context), and would then wait forever.
+ */
+export function isLimitRepeated(
+  { agentError, usageLimit }: ProviderCall['analysis'],
+  before: ProviderCircuit | undefined,
+): boolean {
+  // An overloaded server is no limit of the conversation.
+  if (agentError?.kind !== 'rate-limit' || usageLimit?.resumeAt !== null || usageLimit.byPerson === true) return false;
+  return before?.kind === 'open' && before.why === 'limit';
+}
+
 /** Errors about the request itself, which prove that the provider answered. */
 const REQUEST_ERRORS: readonly string[] = ['prompt-too-long', 'max-turns', 'budget'];
 

@@ -262,7 +262,8 @@ export async function buildPublishableTree(
   objects: ObjectReader,
   { base, now }: { base: ObjectId; now: WorkTreeContent },
 ): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
-  const changes = await objects.changesBetween(base, now.tree);
+  const found = await objects.changesBetween(base, now.tree);
+  const changes = await withoutForeignLineEnds({ repository, inspection }, found, [base, now.tree]);
   const withheld = new Map(await inspection.inspect(objects, changes, now.substitutes));
   if (withheld.size === 0) return { tree: now.tree, withheld };
   await withholdMovedFiles(repository.git, [base, now.tree], withheld);
@@ -271,6 +272,29 @@ export async function buildPublishableTree(
     writeTreeWith(repository.git, indexFile, { base, changes: allowed }),
   );
   return { tree, withheld };
+}
+
+/**
+ * Returns the changes without those of line ends alone if git attributes in the work tree must not be published: git
+ * read all files by these attributes, also the ones that nobody changed.
+ */
+async function withoutForeignLineEnds(
+  { repository: { git }, inspection }: Pick<Committer, 'repository' | 'inspection'>,
+  changes: readonly PathChange[],
+  [before, after]: readonly [ObjectId, ObjectId],
+): Promise<readonly PathChange[]> {
+  const attributes = changes.filter(({ path }) => path.split('/').at(-1) === '.gitattributes');
+  if (attributes.length === changes.length || inspection.inspectPaths(attributes).size === 0) return changes;
+  const counted = ['diff-tree', '-r', '-z', '--numstat', '--no-renames', '--no-ext-diff', '--ignore-cr-at-eol'];
+  const others = new Set(
+    (await git.names([...counted, before, after])).flatMap(
+      (line) => /^(?!0\t0\t)\S+\t\S+\t([^]*)$/.exec(line)?.[1] ?? [],
+    ),
+  );
+  return changes.filter(
+    ({ path, oldId, newId, oldMode, newMode }) =>
+      oldId === null || newId === null || oldMode !== newMode || others.has(path),
+  );
 }
 
 async function subjectsOf(objects: ObjectReader, { kind, commits }: OwnCommits): Promise<readonly string[]> {

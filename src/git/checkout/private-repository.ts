@@ -1,5 +1,5 @@
 import { lstat, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
@@ -69,7 +69,7 @@ export async function createPrivateRepository(
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'repository-'));
   const sparse = await sparsePatterns(workspace);
-  const setup = await setupOfWholeWorkspace(workspace, env);
+  const setup = await setupOfWholeWorkspace(workspace, { env, treesIn: workFolder });
   const repository = await createOwnRepository(workspace, {
     ...setup,
     hide,
@@ -84,10 +84,16 @@ export async function createPrivateRepository(
   return repository;
 }
 
-/** Returns the setup of our git directories over all files of the workspace. */
-export async function setupOfWholeWorkspace(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<OwnSetup> {
+/**
+ * Returns the setup of our git directories over all files of the workspace, and over trees on the file system of
+ * `treesIn`.
+ */
+export async function setupOfWholeWorkspace(
+  workspace: Workspace,
+  { env, treesIn }: { readonly env: NodeJS.ProcessEnv; readonly treesIn: string },
+): Promise<OwnSetup> {
   const excludes = (await readFollowingLinks(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '';
-  return { env, hide: [], config: await configText(workspace, env), sparse: null, excludes };
+  return { env, hide: [], config: await configText(workspace, { env, treesIn }), sparse: null, excludes };
 }
 
 /** Creates a repository in `folder`, with an empty index. */
@@ -207,8 +213,11 @@ async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<s
  * Returns the workspace's settings that change the meaning of content, but start no program. They are read before any
  * agent has run.
  */
-async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<string> {
-  const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'ignorecase', 'precomposeunicode'];
+async function configText(
+  workspace: Workspace,
+  { env, treesIn }: Parameters<typeof setupOfWholeWorkspace>[1],
+): Promise<string> {
+  const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'precomposeunicode'];
   const git = createGit({ folder: workspace.top, env, variables: { GIT_DIR: workspace.gitFolder } });
   const listed = await git.answer([
     'config',
@@ -225,8 +234,17 @@ async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise
       const [, name, value] = /^core\.([a-z]+)\n(true|false|input|lf|crlf|native)$/.exec(record) ?? [];
       return name && value ? [`\t${name} = ${value}`] : [];
     });
+  // The checkout may be on another file system, where git took names that differ only in case for one.
+  if (await isCaseBlind(treesIn)) lines.push('\tignorecase = true');
   const format = workspace.objectFormat === 'sha256' ? '[extensions]\n\tobjectformat = sha256\n' : '';
   return `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n\tsafecrlf = false\n${lines.map((line) => `${line}\n`).join('')}${format}`;
+}
+
+/** Returns true if the file system of a folder takes names that differ only in case for one. */
+async function isCaseBlind(folder: string): Promise<boolean> {
+  const name = basename(folder);
+  const other = name === name.toUpperCase() ? name.toLowerCase() : name.toUpperCase();
+  return other !== name && (await lstat(join(dirname(folder), other)).catch(() => null)) !== null;
 }
 
 /**

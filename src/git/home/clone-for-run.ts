@@ -32,7 +32,7 @@ export async function cloneForRun(clone: {
   await checkOutCommit({
     ...{
       top: folder,
-      setup: await setupOfWholeWorkspace(workspace, env),
+      setup: await setupOfWholeWorkspace(workspace, { env, treesIn: dirname(folder) }),
       commit,
       branch,
       refs: [],

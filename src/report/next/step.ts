@@ -308,9 +308,9 @@ function stepsToChange(report: RunReport): readonly NextStep[] {
   ];
 }
 
-/** The steps after auto-merge was disabled because of commits that nobody has reviewed. */
+/** The steps after auto-merge was disabled, before new commits or where none came of it. */
 export const STEPS_AFTER_DISARMING: readonly NextStep[] = [
-  ...[createNextStep('review', 'the new commits'), { ...createNextStep('arm'), lead: 'then ' }],
+  ...[createNextStep('review', 'any new commits'), { ...createNextStep('arm'), lead: 'then ' }],
   createNextStep('merge', 'the pull request', ', or '),
 ];
 

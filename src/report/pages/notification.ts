@@ -284,7 +284,7 @@ function renderDisarmed(report: RunReport): string {
   const pull = selectLaneReport(report)?.pullRequest ?? null;
   const name = pull === null ? 'the pull request' : `pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
   return [
-    `**Auto-merge of ${name} was switched off**, since it has new commits that nobody has reviewed. It does not come on again by itself.`,
+    `**Auto-merge of ${name} was switched off**, so that no new commit is merged unreviewed. It does not come on again by itself.`,
     `**Next:** ${renderSteps(STEPS_AFTER_DISARMING, 'markdown')}`,
   ].join('\n\n');
 }

@@ -102,6 +102,23 @@ describe('a conversation that cannot continue is dropped (L9)', () => {
     expect(run.calls).toBe(2);
   });
 
+  test.each<[string, Output, boolean]>([
+    ['a limit without an end', { agentError: { kind: 'rate-limit', text: '429 tokens per minute' } }, true],
+    ['an overload', { agentError: { kind: 'server', text: '529' } }, false],
+    ['a limit for a person', { agentError: { kind: 'rate-limit', text: 'spend limit' } }, false],
+  ])('%s, met again after the wait, decides whether the next run begins a new one', async (_, output, isDropped) => {
+    const byPerson = output.agentError?.text === 'spend limit' ? { byPerson: true as const } : {};
+    const limited = fails('', { ...output, usageLimit: { window: 'unknown', resumeAt: null, ...byPerson } });
+    const project = createProject({ issues: [1, 2], agent: [onlyFresh(limited)], inputs: { 'max-iterations': '5' } });
+    for (const calls of [2, 1]) {
+      expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)', calls });
+      project.clock.advance(HOUR);
+    }
+    expect(savedState(project).session === null).toBe(isDropped);
+    const { end, calls } = await runOnce(project);
+    expect([end, calls]).toEqual([isDropped ? 'complete (plan_complete)' : 'parked (usage_limit)', 1]);
+  });
+
   test('not after the failed call changed something', async () => {
     const half: Behaviour = (call) => ({ ...fails(THINKING)(call), writes: { 'half.ts': String(call.turn) } });
     const project = createProject({ issues: [1, 2], agent: [onlyFresh(half)], inputs: { 'max-iterations': '2' } });
@@ -118,6 +135,19 @@ describe('a conversation that cannot continue is dropped (L9)', () => {
     expect(savedState(project).session).toBeNull();
     project.clock.advance(HOUR);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('not after a person closed the issue during the failed call', async () => {
+    const refused: Behaviour = (call) => ({
+      ...fails(THINKING)(call),
+      meanwhile: () => {
+        addIssue(project.forge, 2, { state: 'closed' });
+      },
+    });
+    const project = createProject({ issues: [1, 2, 3], agent: [onlyFresh(refused)] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+    const { tasks } = savedState(project);
+    expect(tasks).toMatchObject({ 'issue-2': { attempts: 0 }, 'issue-3': { state: 'done', attempts: 1 } });
   });
 
   test('a cancel ends it', async () => {

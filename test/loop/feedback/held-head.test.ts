@@ -207,6 +207,10 @@ describe('requests on a held head', () => {
     expect(await next(project)).toMatchObject({ calls: 1 });
     expect(headOf(project)).toBe(head);
     expect(pullOf(project)?.draft).toBe(false);
+    const [told] = notices(project).filter((text) => text.includes('was switched off'));
+    expect(told).toContain('so that no new commit is merged unreviewed');
+    expect(told).toContain('waits for a person to merge it. 1 task waits behind it');
+    expect(told).not.toMatch(/has new commits|the new commits/);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { AgentName } from '../../agent-names.ts';
 import {
+  isLimitRepeated,
   recordProviderCall,
   chooseAgent,
   isFailure,
@@ -115,7 +116,10 @@ export function settleIteration(
   now: number,
 ): SettledIteration {
   const judged = judgeIteration(state, facts, policy);
-  const { agentFailed } = judged.verdict;
+  const { agentFailed, progress } = judged.verdict;
+  const { analysis } = facts;
+  const before = state.providers[state.agent ?? policy.agents[0]];
+  const isRepeated = !progress && isLimitRepeated(analysis, before);
   const providers = providersAfter(state, { ...facts, agentFailed }, policy, now);
   const isHanded = isLeftToOtherAgent({ ...facts, agentFailed }, providers, policy, now);
   const judgement = { ...judged, neutral: judged.neutral || isHanded };
@@ -150,7 +154,8 @@ export function settleIteration(
     (next) => settleTime(next, facts, now),
     (next) => settleTask(next, facts, { judgement, aside, policy, now }),
     (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
-    (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id, agentFailed }, policy, now),
+    (next) =>
+      keepSession(next, { analysis, taskId: facts.task.id, agentFailed: agentFailed || isRepeated }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
     (next) => settlePark(next, facts, policy, now),
     (next) =>

@@ -161,6 +161,28 @@ describe('a checkout that is "modified" as git makes it', () => {
     expect(idle.committed.commit).toBeNull();
   });
 
+  test.each(['*.cs text\n', null])(
+    'attributes that must not be published (%j) change no line ends',
+    async (written) => {
+      await using scene = await setScene({ maxPatchFiles: 3 });
+      const blob = written === null ? 'one\ntwo\n' : CRLF;
+      const many = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`cs/${String(i)}.cs`, blob]));
+      await seed(scene, { ...(written === null ? { '.gitattributes': '*.cs text eol=crlf\n' } : {}), ...many });
+      const opened = await openFresh(scene);
+      const { committed } = await iterate(scene, async () => {
+        if (written === null) await rm(join(scene.folder, '.gitattributes'));
+        else await scene.write('.gitattributes', written);
+        await scene.write('new.txt', 'work\n');
+        await scene.write('cs/1.cs', 'one\r\nTWO\r\n');
+      });
+      expect(committed.withheld.map(({ path }) => path)).toEqual(['.gitattributes']);
+      const changed = await scene.git('diff', '--name-only', opened.head, committed.head);
+      expect(changed.split('\n')).toEqual(['cs/1.cs', 'new.txt']);
+      const idle = await iterate(scene, () => Promise.resolve());
+      expect([idle.change.fileCount, idle.committed.commit]).toEqual([0, null]);
+    },
+  );
+
   test('a submodule that a step moved is neither progress nor published', async () => {
     await using scene = await setScene();
     const library = join(scene.folder, '..', 'library');
@@ -274,6 +296,18 @@ describe('names are bytes', () => {
     );
     expect(change.files).toEqual(['README.md', 'Readme.md']);
     expect(await scene.git('ls-tree', '--name-only', committed.head)).toContain('Readme.md');
+  });
+
+  test('where the checkout is on a file system that takes them for one, and the tree is not', async () => {
+    await using scene = await setScene();
+    await scene.git('config', 'core.ignorecase', 'true');
+    await openFresh(scene);
+    const { change } = await iterate(scene, async () => {
+      await rename(join(scene.folder, 'README.md'), join(scene.folder, 'Readme.md'));
+      await scene.write('ONE.txt', 'x');
+      await scene.write('one.txt', 'y');
+    });
+    expect(change.files).toEqual(['ONE.txt', 'README.md', 'Readme.md', 'one.txt']);
   });
 
   test('a file that git does not take is left out with the reason', async () => {
