@@ -67,17 +67,23 @@ export async function startQueueWorkOnLanes(
     examined.push(result);
     return result.intake;
   };
-  const waiting = await examineWaitingFirst(deps, by, { listed, request, admit });
-  if (waiting.work !== null) {
-    const work = { ...waiting.work, notes: { ...waiting.work.notes, queue: part } };
+  const examine = (): Promise<ExaminedWaiting> => examineWaitingOfQueue(deps, by, { listed, request, admit });
+  const workOn = (found: Intake): GateResult => {
+    const work = { ...found, notes: { ...found.notes, queue: part } };
     return { ...(examined.at(-1) ?? gateResultOfLane(deps, work)), intake: work };
-  }
+  };
+  const first = by.asked ? NOTHING_EXAMINED : await examine();
+  if (first.work !== null) return workOn(first.work);
   const admitted =
     request === null
       ? gateResultOfLane(deps, await withUnusedPrompt(deps, endIntake(await outcomeWithoutTasks(deps))))
-      : await admitQueue(deps, { ...request, update: waiting.updatesQueue });
-  const { train } = waiting;
+      : await admitQueue(deps, { ...request, update: first.updatesQueue });
   const own = admitted.intake;
+  const isOver = own.kind === 'end' && mayServeOtherLanes(own.outcome);
+  // A person who asks for the queue gets it first.
+  const waiting = by.asked && isOver ? await examine() : first;
+  if (waiting.work !== null) return workOn(waiting.work);
+  const { train } = waiting;
   const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
   const queue = isWhole ? { tasks: own.tasks.filter(isListedTask).map(toQueuedEntry), isWhole } : part;
   const closed = listed.kind === 'closed' && own.kind === 'end' ? [listed.error.message] : [];
@@ -86,7 +92,7 @@ export async function startQueueWorkOnLanes(
   const missing = request !== null && isUnlisted ? await explainMissingLabel(deps) : null;
   const named = [...waiting.warnings, ...closed, ...(missing === null ? [] : [missing])];
   const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...named] };
-  if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };
+  if (!isOver) return { ...admitted, intake: { ...own, notes } };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
     ? gateResultOfLane(deps, { ...own, notes })
@@ -94,7 +100,7 @@ export async function startQueueWorkOnLanes(
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */
-async function examineWaitingFirst(
+async function examineWaitingOfQueue(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
   found: Pick<Parameters<typeof examineWaiting>[1], 'admit'> & {
@@ -103,7 +109,7 @@ async function examineWaitingFirst(
   },
 ): Promise<ExaminedWaiting> {
   const { listed, request, admit } = found;
-  if (asked || purpose.kind !== 'tasks') return NOTHING_EXAMINED;
+  if (purpose.kind !== 'tasks') return NOTHING_EXAMINED;
   // Without a task, the queue has no request yet, so make one without issues, files and prompt.
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: FOR_WAITING }, none) : null;

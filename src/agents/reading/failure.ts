@@ -8,7 +8,7 @@ const MAX_TEXT_CHARS = 2_000;
 /** Texts with which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
-    String.raw`\b(?:hit|reached|exceeded|exhausted|used up) (?:a|its|your|the|this) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
+    String.raw`\b(?:hit|reached|exceeded|exhausted|used up) (?:a|its|your|the|this) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance|token usage)\b`,
     String.raw`\bquota[ _](?:exceeded|reached)\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno (?:quota|remaining (?:\w+ ){0,2}(?:requests|credits))\b`,
     String.raw`\bexhausted your capacity\b|\bused (?:up |all )(?:of )?(?:your|today['’]s) (?:[\w.'’-]+ ){0,4}(?:usage|credits|requests|quota|allowance)\b`,
     String.raw`\b(?:budget|free tier) (?:[\w.'’-]+ ){0,4}has been (?:reached|exceeded|exhausted)\b|\bExceededBudget\b|\bFreeTierOnly\b`,
@@ -42,11 +42,11 @@ const BEYOND_CAPACITY: readonly ErrorForm[] = [
 const SHARED: readonly ErrorForm[] = [
   [
     'rate-limit',
-    /\brate.?limit(?:s|ed|_?error)?\b|\btoo many (?:requests\b|tokens(?: per \w+)?, please wait\b)|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
+    /\brate.?limit(?:s|ed|_?error|_exceeded)?\b|\btoo many (?:requests\b|tokens(?: per \w+)?, please wait\b)|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
   ],
   [
     'auth',
-    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) (?:x-)?api[ -]key\b|\bauthentication_error\b|\bnot logged in\b|(?<!proxy )\bauthentication required\b|\bapi key (?:is |has been |was )?(?:invalid|not valid|expired|disabled|revoked|deleted)\b|\bAPI_KEY_INVALID\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b|\bnot authorized to use\b|\bdenied by policy\b/i,
+    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) (?:x-)?api[ -]key\b|\bauthentication_error\b|\bnot logged in\b|(?<!proxy )\bauthentication required\b|\bapi key (?:is |has been |was )?(?:invalid|not valid|expired|disabled|revoked|deleted)\b|\bAPI_KEY_INVALID\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b|\bnot authorized to use\b|\bdenied by policy\b|\bPlease run \/login\b|\bmust be verified to use\b|\bdo(?:es)? not have access to the organi[sz]ation\b/i,
   ],
   [
     'billing',
@@ -54,15 +54,15 @@ const SHARED: readonly ErrorForm[] = [
   ],
   [
     'prompt-too-long',
-    /ran out of room|\bprompt is too long\b|exceeds the maximum number of tokens|maximum context length|context_length_exceeded|exceeds the context window|ContextOverflowError|exceeds the maximum length|exceed context limit/i,
+    /ran out of room|\bprompt is too long\b|exceeds the maximum number of tokens|maximum context length|context_length_exceeded|exceeds the context window|ContextOverflowError|exceeds the maximum length|exceed context limit|\bprompt token count of \d+ exceeds\b/i,
   ],
   [
     'model',
-    /\bmodels?\b.{0,200}\b(?:does not exist|not found|(?:is |are )?not (?:available|supported)|isn['’]t (?:available|supported)|is unavailable|(?:has been|was) retired|no longer (?:available|supported)|identifier is invalid)\b|\bmodel_not_(?:found|available)\b|\bunknown model\b/i,
+    /\bmodels?\b.{0,200}\b(?:does not exist|not found|(?:is |are )?not (?:available|supported)|isn['’]t (?:available|supported)|is unavailable|(?:has been|was) retired|no longer (?:available|supported)|identifier is invalid)\b|\bmodel_not_(?:found|available)\b|\bunknown model\b|ModelNotFoundError\b/i,
   ],
   [
     'server',
-    /\b(?:ECONN(?:REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)\b|\bsocket hang up\b|\bfetch failed\b|\bstream disconnected before completion\b/,
+    /\b(?:ECONN(?:REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)\b|\bsocket hang up\b|\bfetch failed\b|\bstream disconnected before completion\b|\berror sending request\b|\b(?:Bad Gateway|Service Unavailable|Gateway Time-?out|Internal Server Error)\b/,
   ],
 ];
 

@@ -177,14 +177,17 @@ export function computeLimitEnd(
 
 /**
  * Returns the circuits after a person asked to try now: open circuits may be probed at once, because the key may be new
- * and credit may have been added. A usage limit that ends by itself is still waited for.
+ * and credit may have been added. A usage limit that ends by itself is still waited for, and without `limits` every one.
  */
-export function allowProviderProbes(providers: Providers, now: number): Providers {
+export function allowProviderProbes(
+  providers: Providers,
+  { limits, now }: { readonly limits: boolean; readonly now: number },
+): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
   return Object.fromEntries(
     entries.map(([name, provider]) => [
       name,
-      provider.kind === 'closed' || (provider.why === 'limit' && provider.needsPerson === undefined)
+      provider.kind === 'closed' || (provider.why === 'limit' && (!limits || provider.needsPerson === undefined))
         ? provider
         : { ...provider, until: Math.min(provider.until, now) },
     ]),

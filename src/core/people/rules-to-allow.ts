@@ -31,6 +31,9 @@ const ACTIONS: Readonly<Record<string, RegExp>> = {
   rg: /^--pre(?:=|$)/,
 };
 
+/** Matches a command that a rule can name exactly, because no character of it has a meaning in a rule. */
+const EXACT = /^[\w.=/@,+'" -]{1,120}$/;
+
 /** Words of the shell itself, which need no rule. */
 const SHELL_WORDS = new Set([
   ...['cd', 'for', 'select', 'case', 'in', 'esac', 'fi', 'do', 'done', 'function', 'declare', 'local', 'readonly'],
@@ -130,8 +133,11 @@ function rulesForPart(part: string, allowed: readonly string[]): readonly string
   if (!/^[\w./-]{1,60}$/.test(program) || SHELL_WORDS.has(name)) return [];
   // `env` alone prints variables; with arguments it runs any program, so no rule is suggested.
   if (name === 'env' && next !== undefined) return null;
-  if (Object.hasOwn(ACTIONS, name) && words.some((word) => ACTIONS[name]?.test(word))) return null;
+  const actions = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+  if (actions !== undefined && words.some((word) => actions.test(word))) return null;
   if (allowed.some((rule) => covers(rule, part))) return [];
+  // A prefix or a star would allow these options as well, so only the exact command remains.
+  if (actions !== undefined) return EXACT.test(part) ? [`Bash(${part})`] : null;
   const command = identifyCommand(words, name);
   return command === null ? null : [`Bash(${command}:*)`];
 }

@@ -42,17 +42,13 @@ const MAX_NAMED = 10;
 export async function endLane(deps: GateDeps, intent: Extract<Intent, { kind: 'end-lane' }>): Promise<GateResult> {
   const end = await endClosed(deps, intent);
   if (!intent.pullRequest.merged || end.over === null) return gateResultOfLane(deps, end);
-  const { work, unnotified, problem, train, warnings } = await startWaitingPull(deps);
+  const { work, unnotified, train, warnings } = await startWaitingPull(deps);
   const { number, branch } = intent.pullRequest;
   // Merging one of several changes the order of the others.
   const others = train === null ? null : { ...train, pulls: train.pulls.filter((one) => one.branch !== branch) };
   if (!train?.closed.some((one) => one.number === number))
     await rememberEnds(deps, [closedPullOf(deps, intent.pullRequest)]);
-  const further = [
-    ...end.notes.warnings,
-    ...warnings,
-    ...(problem === null ? [] : [`Another open pull request was not worked on: ${completeSentence(problem.message)}`]),
-  ];
+  const further = [...end.notes.warnings, ...warnings];
   const next = work ?? unnotified ?? end;
   const notes = {
     ...next.notes,

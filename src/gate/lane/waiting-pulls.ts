@@ -6,7 +6,8 @@ import { withNothingToDo } from '../../core/snapshot/going-on.ts';
 import { listExaminedPulls, withLane } from '../../core/snapshot/snapshot.ts';
 import { toIssueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { findPullToUpdate, type Train } from '../../core/train/train.ts';
-import { asError } from '../../errors.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
+import { asError, UserError } from '../../errors.ts';
 import type { Intake, EndIntake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -24,7 +25,7 @@ export interface ExaminedWaiting {
   readonly work: Intake | null;
   /** The end for a pull request that needs a person who was not notified, or null if there is no such pull request. */
   readonly unnotified: EndIntake | null;
-  /** The error for a pull request that needs work but cannot be worked on, or null if none. */
+  /** The error, other than a temporary one, for a pull request that cannot be worked on; null if none. */
   readonly problem: Error | null;
   readonly train: Train | null;
   /** True if the queue's own pull request must contain the newest base, in a run that decides on the queue anyway. */
@@ -57,32 +58,38 @@ interface Queue {
  */
 export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<ExaminedWaiting> {
   const examined = await examineTrain(deps);
-  const { train, warnings } = examined;
+  const { train } = examined;
+  const warnings = [...examined.warnings];
   const inNeed = deps.config.answers.checks ? await lanesToExamine(deps, examined) : [];
   let unnotified: EndIntake | null = null;
   let problem: Error | null = null;
   for (const one of inNeed.slice(0, MAX_EXAMINED_LANES)) {
+    let rests = false;
     try {
       const request = await requestFor(deps, one, queue);
-      if (request === null) continue;
-      const own = await queue.admit(deps, request);
-      if (own.kind === 'work') {
+      const own = request === null ? null : await queue.admit(deps, request);
+      if (own?.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: ${NEED_TEXTS[one.need]}.`);
         // Record this, so that, if this run achieves nothing, the next runs work on the queue for some hours. If this
         // run dies, the next one resumes this lane anyway.
         await rememberExamined(deps, one);
-        return { ...NOTHING_EXAMINED, work: { ...own, notes: { ...own.notes, train } } };
+        const notes = { ...own.notes, train, warnings: [...own.notes.warnings, ...warnings] };
+        return { ...NOTHING_EXAMINED, work: { ...own, notes } };
       }
-      if (needsUnnotifiedPerson(deps, own)) unnotified ??= own;
-      else if (['idle', 'blocked', 'paused'].includes(own.outcome.kind)) {
-        await rememberExamined(deps, one);
-        continue;
-      }
-      // The next run examines this lane again, behind the others.
-      if (inNeed.length > MAX_EXAMINED_LANES) await rememberExamined(deps, { ...one, seen: '' });
+      if (own === null) rests = one.lane !== QUEUE;
+      else if (needsUnnotifiedPerson(deps, own)) unnotified ??= own;
+      else rests = ['idle', 'blocked', 'paused'].includes(own.outcome.kind);
+      if (rests) await rememberExamined(deps, one);
     } catch (error) {
-      problem ??= asError(error);
+      const { message } = asError(error);
+      warnings.push(
+        `The pull request of ${nameOfLane(one.lane)} needs work and was not worked on: ${completeSentence(message)}`,
+      );
+      if (!(error instanceof UserError && error.kind === 'infrastructure')) problem ??= asError(error);
     }
+    // The next run examines this lane again, behind the others.
+    if (!rests && inNeed.length > MAX_EXAMINED_LANES)
+      await rememberExamined(deps, { ...one, seen: '' }).catch(() => null);
   }
   const updatesQueue = inNeed.some(({ lane, need }) => lane === QUEUE && need === 'update');
   return { work: null, unnotified, problem, train, updatesQueue, warnings };

@@ -92,7 +92,7 @@ function deniedCommands(report: RunReport): readonly string[] {
   return [
     rules.length > 0
       ? `⛔ The agent was denied a tool${times}. To allow it, add to \`allowed-tools\`: ${named(rules)}.`
-      : `⛔ The agent was denied a tool${times}: ${named(commands)}. Either each part of such a command is already allowed on its own, or none of it should be.`,
+      : `⛔ The agent was denied a tool${times}: ${named(commands)}. Either each part of such a command is already allowed on its own, or a rule for it would allow far more.`,
   ];
 }
 

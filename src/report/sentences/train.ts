@@ -20,7 +20,8 @@ const PART_END = '<!-- ralph:end -->';
 const LISTED = 20;
 
 const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
-  conflict: 'it conflicts with its base branch, which a run merges into it',
+  conflict:
+    'it conflicts with its base branch, which one of the next scheduled runs merges into it (each takes up one pull request)',
   foreign: 'it conflicts with its base branch, which is not the one that runs merge',
   checks: 'a check fails',
   'changes-requested': 'a reviewer requested changes',

@@ -388,18 +388,37 @@ describe('a limit that several branches meet (L12)', () => {
     expect(mails(project)).toBe(1);
   });
 
-  test('who asks for another issue gets one call, and no second notification', async () => {
-    const project = createProject({ issues: [1, 2, 3], agent: [weekly] });
-    for (const issue of [1, 2, 3])
-      expect(await runOnce(project, { event: labeled(issue) })).toMatchObject({ end: parked, calls: 1 });
+  test.each([
+    ['weekly', weekly],
+    ['spend', spent],
+  ])('%s: three labels are one call and one notification, and none of the issues is lost', async (_, limited) => {
+    const project = createProject({ issues: [1, 2, 3], agent: [limited] });
+    for (const [at, issue] of [1, 2, 3].entries())
+      expect(await runOnce(project, { event: labeled(issue) })).toMatchObject({ end: parked, calls: at === 0 ? 1 : 0 });
     expect(await runOnce(project)).toMatchObject({ end: parked, calls: 0 });
+    expect(mails(project)).toBe(1);
+    project.clock.advance(5 * 24 * HOUR);
+    project.script.behaviours = [finisher];
+    for (let run = 0; run < 3; run += 1) await runOnce(project);
+    const done = [...project.forge.issues.values()].filter(({ labels }) => labels.includes('ralph:done'));
+    expect(done).toHaveLength(3);
+  });
+
+  test('who commands a run of another issue gets one call, and no second notification', async () => {
+    const project = createProject({ issues: [1, 2], agent: [weekly] });
+    await runOnce(project, { event: labeled(1) });
+    const asked = { event: commented('/ralph run', { issue: 2 }) };
+    expect(await runOnce(project, asked)).toMatchObject({ end: parked, calls: 1 });
     expect(mails(project)).toBe(1);
   });
 
   test('three jobs: the branch that a person asks for next is silent, and the queue makes no call', async () => {
     const project = createProject({ issues: [1, 2], agent: [weekly] });
-    for (const issue of [1, 2]) expect((await runSplit(project, { event: labeled(issue) })).publish?.end).toBe(parked);
-    expect(await runSplit(project)).toMatchObject({ gate: { end: parked, calls: 0 }, loop: null });
+    const command = commented('/ralph run', { issue: 2 });
+    for (const event of [labeled(1), command]) expect((await runSplit(project, { event })).publish?.end).toBe(parked);
+    const none = { gate: { end: parked, calls: 0 }, loop: null };
+    expect(await runSplit(project, { event: labeled(2) })).toMatchObject(none);
+    expect(await runSplit(project)).toMatchObject(none);
     expect(mails(project)).toBe(1);
   });
 

@@ -60,6 +60,10 @@ function mergeFirst({ forge, origin }: Project): Event {
   const issue = forge.issues.get(1) ?? expect.fail();
   forge.issues.set(1, { ...issue, state: 'closed' });
   forge.saidOf.set(SECOND, { mergeable: 'conflicting' });
+  return eventOfMerge(parent);
+}
+
+function eventOfMerge(sha: string): Event {
   const repo = { full_name: 'acme/shop' };
   return {
     name: 'pull_request',
@@ -67,11 +71,35 @@ function mergeFirst({ forge, origin }: Project): Event {
       action: 'closed',
       pull_request: {
         ...{ number: 101, merged: true, state: 'closed' },
-        ...{ head: { ref: FIRST, sha: parent, repo }, base: { repo } },
+        ...{ head: { ref: FIRST, sha, repo }, base: { repo } },
       },
       sender: senderOf('ann'),
     },
   };
+}
+
+/** Merges the first pull request, and returns the event. */
+function mergedEvent({ forge, origin }: Project): Event {
+  const head = origin.branches.get(FIRST) ?? '';
+  const pull = forge.pulls[0] ?? expect.fail();
+  forge.pulls[0] = { ...pull, state: 'merged', headSha: head };
+  return eventOfMerge(head);
+}
+
+/** Creates issues that are done on their own branches, of which these conflict with the base branch. */
+async function conflicting(issues: readonly number[]): Promise<Project> {
+  const all = [1, ...issues];
+  const agent: Behaviour = (call) => (/^issue-\d+$/.test(call.task) ? worker : resolver)(call);
+  const project = createProject({ issues: all, agent: [agent], inputs: { 'max-open-prs': '0' } });
+  for (const issue of all) await runOnce(project, { event: labeled(issue) });
+  const { branches, commits } = project.origin;
+  for (const issue of issues) {
+    const parent = branches.get('main') ?? '';
+    const tree = { ...commits.get(parent)?.tree, [`src/issue-${String(issue)}.ts`]: 'theirs' };
+    branches.set('main', addCommit(project.origin, { tree, parent, message: 'x' }));
+    project.forge.saidOf.set(`ralph/issue-${String(issue)}`, { mergeable: 'conflicting' });
+  }
+  return project;
 }
 
 function contentOf({ origin }: Project, branch: string): string | undefined {
@@ -199,22 +227,79 @@ describe("another branch's pull request that conflicts after a merge", () => {
   });
 
   test('is merged although three others conflict on branches that a person paused', async () => {
-    const paused = [2, 3, 4];
-    const issues = [...paused, 5];
-    const project = createProject({ issues, agent: [resolver] });
-    for (const issue of issues) await runOnce(project, { event: labeled(issue) });
-    for (const issue of paused) await next(project, commented('/ralph pause', { issue }));
-    const { branches, commits } = project.origin;
-    for (const issue of issues) {
-      const parent = branches.get('main') ?? '';
-      const tree = { ...commits.get(parent)?.tree, [`src/issue-${String(issue)}.ts`]: 'theirs' };
-      branches.set('main', addCommit(project.origin, { tree, parent, message: 'x' }));
-      project.forge.saidOf.set(`ralph/issue-${String(issue)}`, { mergeable: 'conflicting' });
-    }
+    const project = await conflicting([2, 3, 4, 5]);
+    for (const issue of [2, 3, 4]) await next(project, commented('/ralph pause', { issue }));
     expect(await next(project)).toMatchObject({ calls: 0 });
     const run = await next(project);
     expect(run).toMatchObject({ calls: 1 });
     expect(run.work?.lane.id).toBe('issue-5');
+  });
+
+  test('leaves the others to later runs, which its page names: each takes up the next one', async () => {
+    const project = await conflicting([2, 3, 4]);
+    const run = await next(project, mergedEvent(project));
+    expect(run).toMatchObject({ calls: 1 });
+    const page = renderSummary(run.report ?? expect.fail());
+    for (const number of [103, 104])
+      expect(page).toMatch(
+        new RegExp(`#${String(number)}: it conflicts with its base branch, which one of the next scheduled runs`, 'u'),
+      );
+    const lanes = [run.work?.lane.id];
+    for (const issue of [2, 3]) {
+      project.forge.saidOf.delete(`ralph/issue-${String(issue)}`);
+      // A label between the runs gets its own issue, and does not push the others back.
+      addIssue(project.forge, issue + 10);
+      expect((await next(project, labeled(issue + 10))).work?.lane.id).toBe(`issue-${String(issue + 10)}`);
+      lanes.push((await next(project)).work?.lane.id);
+    }
+    expect(lanes).toEqual(['issue-2', 'issue-3', 'issue-4']);
+  });
+
+  test.each<[string, (project: Project) => void]>([
+    ['issues are gone', ({ forge }) => [2, 3, 4].forEach((issue) => forge.issues.delete(issue))],
+    [
+      'issues cannot be read',
+      ({ forge }) => {
+        const { issue } = forge;
+        // The list has no such issue, so each is asked for.
+        for (const number of [2, 3, 4]) addIssue(forge, number, { labels: [] });
+        forge.issue = (number) =>
+          number < 5 ? Promise.reject(new UserError('infrastructure', 'GitHub answers 502.')) : issue(number);
+      },
+    ],
+    [
+      'reviews hold them',
+      ({ forge }) => {
+        for (const issue of [2, 3, 4])
+          forge.saidOf.set(`ralph/issue-${String(issue)}`, { mergeable: 'conflicting', approvedBy: ['ann'] });
+        forge.faults.set('withdrawFromMerging', new UserError('configuration', 'GitHub refuses a draft.'));
+      },
+    ],
+  ])('is merged although three others conflict whose %s', async (_, prepare) => {
+    const project = await conflicting([2, 3, 4, 5]);
+    prepare(project);
+    const lanes: unknown[] = [];
+    for (let run = 0; run < 5 && !lanes.includes('issue-5'); run += 1) lanes.push((await next(project)).work?.lane.id);
+    expect(lanes).toContain('issue-5');
+  });
+
+  test('that a temporary error keeps from being worked on is a warning of a scheduled run without other work', async () => {
+    const project = await conflicting([2]);
+    project.forge.issue = () => Promise.reject(new UserError('infrastructure', 'GitHub answers 502.'));
+    project.forge.issues.set(2, { ...(project.forge.issues.get(2) ?? expect.fail()), labels: [] });
+    const run = await next(project);
+    expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
+    expect(warningsIn(run).join('\n')).toContain(
+      'The pull request of issue #2 needs work and was not worked on: GitHub answers 502.',
+    );
+  });
+
+  test('is merged by the run that a person starts with a command, if the queue has nothing to do', async () => {
+    const project = await conflicting([2]);
+    const event = { name: 'workflow_dispatch', payload: { inputs: { command: 'run' }, sender: senderOf('ann') } };
+    const run = await next(project, event);
+    expect(run).toMatchObject({ calls: 1 });
+    expect(run.work?.lane.id).toBe('issue-2');
   });
 
   test('comes before new tasks of the queue, which the run behind it takes', async () => {

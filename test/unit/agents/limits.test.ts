@@ -44,6 +44,11 @@ describe('a limit that ends by itself', () => {
     ],
     [
       'copilot',
+      'You have exceeded your Copilot token usage for this session. Your limit resets in 3 hours 20 minutes.',
+      3 * HOUR + 20 * MINUTE,
+    ],
+    [
+      'copilot',
       "You've hit your global rate limit. Please upgrade your plan or wait 6 seconds for your limit to reset.",
       6_000,
     ],
@@ -147,6 +152,7 @@ test.each([
   '{"code":429,"status":"RESOURCE_EXHAUSTED"}',
   'Too many tokens per day, please wait before trying again.',
   'Too many tokens, please wait before trying again.',
+  '{"error":{"code":"rate_limit_exceeded"}}',
 ])('a limit that another sign must confirm: %s', (message) => {
   const limit = { window: 'unknown', resumeAt: null, unconfirmed: true };
   expect(failedWith('copilot', message)).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: limit });
@@ -199,6 +205,19 @@ test.each<[keyof typeof ends, string, string]>([
     'prompt-too-long',
   ],
   ['copilot', 'fetch failed', 'server'],
+  ['copilot', 'AI_APICallError: Bad Gateway', 'server'],
+  [
+    'copilot',
+    'Failed to get response from the AI model; retried 5 times. Last error: CAPIError: 503 {"message":"Service Unavailable"}',
+    'server',
+  ],
+  ['codex', 'error sending request for url (https://api.openai.com/v1/responses)', 'server'],
+  ['copilot', 'CAPIError: 400 prompt token count of 130000 exceeds the limit of 128000', 'prompt-too-long'],
+  ['copilot', 'ProviderModelNotFoundError: anthropic/x', 'model'],
+  ['codex', 'Your organization must be verified to use the model `gpt-9`.', 'auth'],
+  ['codex', 'You do not have access to the organization tied to the API key.', 'auth'],
+  ['copilot', 'API Error: 400 Your account does not have access to Claude Code. Please run /login.', 'auth'],
+  ['copilot', 'The page says: service unavailable', 'other'],
   ['copilot', 'getaddrinfo EAI_AGAIN api.openai.com', 'server'],
   ['codex', 'stream disconnected before completion: idle timeout waiting for SSE', 'server'],
   ['copilot', 'A test fails: connect is not a function', 'other'],

@@ -28,7 +28,7 @@ test('a denied command of several parts comes with the rules of its parts; one t
     '⛔ The agent was denied a tool. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(tee:*)`.',
   ]);
   expect(denied('cd app && npm test')).toEqual([
-    '⛔ The agent was denied a tool: `cd app && npm test`. Either each part of such a command is already allowed on its own, or none of it should be.',
+    '⛔ The agent was denied a tool: `cd app && npm test`. Either each part of such a command is already allowed on its own, or a rule for it would allow far more.',
   ]);
   expect(denied(null, 'AskUserQuestion')).toEqual([]);
 });

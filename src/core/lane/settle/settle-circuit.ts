@@ -20,9 +20,16 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
   );
 }
 
-/** Returns the state after a person asked to probe an open circuit before its cooldown ends. */
-export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
-  const state = { ...known, steps: allowStepProbes(known.steps), providers: allowProviderProbes(known.providers, now) };
+/**
+ * Returns the state after a person asked to probe an open circuit before its cooldown ends. `limits` is true if the
+ * person may have raised the provider's limits as well.
+ */
+export function probeNow(
+  known: LaneState,
+  { policy, limits, now }: { readonly policy: Policy; readonly limits: boolean; readonly now: number },
+): LaneState {
+  const providers = allowProviderProbes(known.providers, { limits, now });
+  const state = { ...known, steps: allowStepProbes(known.steps), providers };
   const { circuit } = state;
   if (circuit.kind !== 'open' || viewCircuit(circuit, policy.circuit, now).kind !== 'open') return state;
   return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };

@@ -240,7 +240,14 @@ test('a person who asks to try now gets a probe of all but a limit', () => {
     codex: open('limit', later),
     gemini: open('failing', noon - 1),
   };
-  expect(allowProviderProbes(before, noon)).toEqual({ ...before, claude: open('auth', noon) });
+  expect(allowProviderProbes(before, { limits: true, now: noon })).toEqual({ ...before, claude: open('auth', noon) });
+});
+
+test('a limit that people lift is probed for who may have lifted it', () => {
+  const spent: ProviderCircuit = { kind: 'open', why: 'limit', until: noon + HOUR, needsPerson: 'spend limit' };
+  const probed = (limits: boolean) => allowProviderProbes({ claude: spent }, { limits, now: noon }).claude;
+  expect(probed(true)).toEqual({ ...spent, until: noon });
+  expect(probed(false)).toEqual(spent);
 });
 
 describe('a clock that was wrong', () => {

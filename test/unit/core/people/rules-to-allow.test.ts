@@ -25,7 +25,10 @@ test.each<[string, string | null, readonly string[]]>([
   ['Bash', 'sudo rm -rf /', []],
   ['Bash', 'bash -c "cargo test"', []],
   ['Bash', 'sudo x; make', []],
-  ['Bash', 'find . -name x | sort', ['Bash(find:*)', 'Bash(sort:*)']],
+  ['Bash', 'find . -name x | sort', ['Bash(find . -name x)', 'Bash(sort:*)']],
+  ['Bash', `rg -n 'a b' src; fd "x" lib`, [`Bash(rg -n 'a b' src)`, 'Bash(fd "x" lib)']],
+  ['Bash', "find . -name '*.ts'", []],
+  ['Bash', 'find . -name "$X"', []],
   ...['-exec rm {} +', '-execdir rm {} \\;', '-ok rm {} ;', '-okdir rm {} ;', '-delete', '-fprint x', '-fls x'].map(
     (action): [string, string, readonly string[]] => ['Bash', `find . -name x ${action}`, []],
   ),
