@@ -118,6 +118,9 @@ export const packageManagers: readonly PackageManager[] = [
     variables: { replacing: ['hex_mirror', 'hex_mirror_url'], additional: [] },
     usual: ['hex.pm', 'repo.hex.pm', 'builds.hex.pm'],
   },
+  { ...quiet('dart'), variables: { replacing: ['pub_hosted_url'], additional: [] }, usual: ['pub.dev'] },
+  { ...quiet('cabal'), usual: ['hackage.haskell.org'] },
+  { ...quiet('stack'), usual: ['hackage.haskell.org', 'www.stackage.org', 'casa.stackage.org'] },
 ];
 
 /** Hosts that are allowed together with a registry, because its index refers to files there. */

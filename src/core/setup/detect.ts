@@ -1,5 +1,5 @@
 import { SETUP_PATHS } from './files.ts';
-import { cmakeLanguage, detectedLanguages, makeLanguage } from './languages.ts';
+import { detectedLanguages } from './languages.ts';
 import { parseJsonManifest } from './manifests.ts';
 import { hasServices, parsePresentWorkflow } from './by-hand.ts';
 import { listPullRequestWorkflows } from './ci/events.ts';
@@ -7,6 +7,7 @@ import { parseCheckingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, listUnreadTests, toolPattern } from './ci/propose.ts';
 import { hasInitMark } from './ownership.ts';
 import type { RepositoryListing, OtherRalph, ProjectFolder, Project, Stack, WorkspacePackage } from './project.ts';
+import { makeLanguage, rootBuilds } from './root-builds.ts';
 import { detectStack } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { getFileName } from '../text/glob.ts';
@@ -55,7 +56,12 @@ const IS_LOOP = /\bprd\.json\b[^]*(?:<promise>COMPLETE<\/promise>|\s--dangerousl
 const PROMPTS: readonly string[] = ['.ralph/PROMPT.md', 'PROMPT.md'];
 
 /** Files that are read only at these paths, because their names may be common elsewhere. */
-const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS, 'CMakeLists.txt'];
+const READ_PATHS: readonly string[] = [
+  OWN_WORKFLOW,
+  ...PROMPTS,
+  ...LOOP_SCRIPTS,
+  ...rootBuilds.flatMap(({ by }) => by),
+];
 
 /**
  * Returns the files of a repository to read before `detectProject`, the most important first, up to a maximum number.
@@ -77,9 +83,11 @@ export function detectProject(listing: RepositoryListing): Project {
     return places.flatMap((place) => detectStack(language, place, places) ?? []);
   });
   const root = placeAt('', listing, known);
-  const native = found.some(({ folder }) => folder === '') ? null : detectStack(cmakeLanguage, root, [root]);
-  const fallback = native ?? (found.length > 0 ? null : detectStack(makeLanguage, root, [root]));
-  const guessed = fallback === null ? found : [fallback, ...found];
+  const builds = found.some(({ folder }) => folder === '')
+    ? []
+    : [...rootBuilds, ...(found.length > 0 ? [] : [makeLanguage])];
+  const [build] = builds.flatMap((one) => detectStack(one, root, [root]) ?? []);
+  const guessed = build === undefined ? found : [build, ...found];
   const others = [...listing.texts].filter(
     ([path, text]) => isWorkflow(path) && parsePresentWorkflow(text).kind === 'another',
   );

@@ -1,3 +1,4 @@
+import { compiledLanguages } from './compiled-languages.ts';
 import { nameGoPackages, listGoSums, findGoVersionFile, formatGoVersion, renderPythonInstall } from './manifests.ts';
 import type { Language } from './stack.ts';
 
@@ -274,46 +275,5 @@ export const detectedLanguages: readonly Language[] = [
     },
     leaves: ['_build/', 'deps/', '!mix.lock ? mix.lock'],
   },
-  {
-    by: ['*.sln', '*.slnx', '*.csproj', '*.fsproj'],
-    tool: 'dotnet',
-    language: ['*.fsproj ? F#', 'C#'],
-    facts: { version: /<TargetFrameworks?>[^<]*net(\d{1,2}\.\d)/ },
-    words: {
-      pinned: 'global.json ? {at}global.json',
-      version: ["@version ? '$1.x'", "~dotnet-version ? '$1'", "'10.0.x'"],
-    },
-    build: 'dotnet build',
-    test: 'dotnet test',
-    lint: 'dotnet format --verify-no-changes',
-    setup: { 'actions/setup-dotnet@v5': { 'global-json-file': '{pinned}', 'dotnet-version': '!{pinned} ? {version}' } },
-    // A project with a .gitignore already ignores these, under one of many patterns, so they are added only to a new
-    // one.
-    leaves: ['!.gitignore ? bin/', '!.gitignore ? obj/'],
-  },
+  ...compiledLanguages,
 ];
-
-/** C and C++, at the root and next to other languages; runners have CMake. */
-export const cmakeLanguage: Language = {
-  by: ['CMakeLists.txt'],
-  tool: 'cmake',
-  language: ['@c ? C', 'C++'],
-  facts: { c: /^\s*project\s*\([^)]*\bC\s*\)/im, tests: /^\s*(?:enable_testing\s*\(|include\s*\(\s*CTest\b)/im },
-  words: { tree: ['build ? _build', 'build'], build: 'cmake -S . -B {tree} && cmake --build {tree}' },
-  build: '{build}',
-  test: '@tests ? {build} && ctest --test-dir {tree} --output-on-failure',
-  programs: ['cmake', 'ctest'],
-  leaves: ['{tree}/'],
-};
-
-/** A Makefile with a target `test`, for projects in any other language. */
-export const makeLanguage: Language = {
-  by: ['Makefile', 'makefile', 'GNUmakefile'],
-  tool: 'make',
-  language: 'Make',
-  facts: { build: /^build\s*:(?!=)/m, test: /^test\s*:(?!=)/m, lint: /^lint\s*:(?!=)/m },
-  tools: [{ when: '@test' }],
-  build: '@build ? make build',
-  test: 'make test',
-  lint: '@lint ? make lint',
-};

@@ -15,6 +15,8 @@ export interface Stack {
   readonly setup: readonly string[];
   /** The programs that the commands start. */
   readonly programs: readonly string[];
+  /** Hosts that the commands download from, besides the registries that runs allow. */
+  readonly hosts: readonly string[];
   /** Files that installing and building leave in the folder. */
   readonly leaves: readonly string[];
 }

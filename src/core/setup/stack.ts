@@ -43,6 +43,8 @@ interface Row {
   readonly setup?: Readonly<Record<string, Readonly<Record<string, Cell>>>>;
   /** Programs that the commands start; the tool if missing. */
   readonly programs?: readonly string[];
+  /** Hosts that the commands download from, besides the registries that runs allow. */
+  readonly hosts?: readonly string[];
   /** Files that installing and building leave in the folder. */
   readonly leaves?: readonly string[];
 }
@@ -89,6 +91,7 @@ export function detectStack(language: Language, place: ProjectFolder, all: reado
       );
     }),
     programs: listOf(row.programs ?? ['{tool}']),
+    hosts: row.hosts ?? [],
     leaves: listOf(row.leaves),
   };
 

@@ -4,6 +4,7 @@ import { listFirstNames, quoteYamlText } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
 import { convertServices } from './ci/services.ts';
 import type { Project, Stack } from './project.ts';
+import { makeLanguage, rootBuilds } from './root-builds.ts';
 
 /** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;
@@ -100,12 +101,14 @@ export function renderWorkflow(
   const variables = project.learned?.variables ?? [];
   const services = convertServices(project.learned?.services ?? {});
   const isStarted = services !== null && (choices.shape === 'single' || services.steps !== null);
+  const downloads = selectUsedStacks(project).flatMap((stack) => stack.hosts);
+  const hosts = new Set([...(isStarted ? services.hosts : []), ...downloads]);
   const inputs = [
     ...(loginOfChoices(choices)?.inputs ?? []).map((input) => `${input}: ''`),
     ...(choices.agent === DEFAULT_AGENT || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
     ...(choices.agentPath === '' ? [] : [`agent-path: ${quoteYamlText(choices.agentPath)}`]),
     ...(variables.length === 0 || isLeftToFile(choices, 'agent-env') ? [] : [`agent-env: ${variables.join(', ')}`]),
-    ...(!isStarted || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
+    ...(hosts.size === 0 || isLeftToFile(choices, 'allowed-hosts') ? [] : [`allowed-hosts: ${[...hosts].join(', ')}`]),
     ...(isLeftToFile(choices, 'verify') ? [] : verifyLines(choices.verify)),
     ...(tools.length === 0 || isLeftToFile(choices, 'allowed-tools')
       ? []
@@ -249,13 +252,18 @@ function renderSingle(
  */
 export function proposeVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
   if (learned !== null) return learned.verify;
-  // A native build at the root covers the stacks in its folders, so they are left out.
-  const isNative = ['cmake', 'make'].includes(stacks[0]?.packageManager ?? '');
-  return stacks.flatMap((stack) => {
-    if (stack.test === null || (isNative && stack.folder !== '')) return [];
+  return withoutCovered(stacks).flatMap((stack) => {
+    if (stack.test === null) return [];
     const commands = [stack.install, stack.test].filter((command) => command !== null).join(' && ');
     return [stack.folder === '' ? commands : `(cd ${stack.folder} && ${commands})`];
   });
+}
+
+/** Returns the stacks without those in folders that a build of the whole repository covers. */
+function withoutCovered(stacks: readonly Stack[]): readonly Stack[] {
+  const isWhole = [...rootBuilds, makeLanguage].some(({ tool }) => tool === stacks[0]?.packageManager);
+  const covers = isWhole && stacks[0]?.test !== null;
+  return covers ? stacks.filter(({ folder }) => folder === '') : stacks;
 }
 
 /**
@@ -263,12 +271,10 @@ export function proposeVerify({ stacks, learned }: Pick<Project, 'stacks' | 'lea
  * nothing sets its tools up.
  */
 export function selectUsedStacks({ stacks, learned }: Project): readonly Stack[] {
+  if (learned === null) return withoutCovered(stacks);
   return stacks.filter(
     ({ folder, programs }) =>
-      learned === null ||
-      folder === '' ||
-      learned.byFolder.has(folder) ||
-      programs.some((program) => learned.programs.includes(program)),
+      folder === '' || learned.byFolder.has(folder) || programs.some((program) => learned.programs.includes(program)),
   );
 }
 
@@ -288,8 +294,9 @@ function toolsOf(project: Project, defaultTools: string): readonly string[] {
 const VARIABLES_AND_PROGRAM = /^[({\s]*((?:[A-Z_]\w*=[\w./:@=+-]+ )+[\w./-]+)(?= |$)/;
 
 /** Returns the steps of the set-up, from CI or from the languages: first each tool once, then the installations. */
-function setupSteps({ stacks, learned }: Project): readonly string[] {
-  if (learned !== null) return learned.setup;
+function setupSteps(project: Project): readonly string[] {
+  if (project.learned !== null) return project.learned.setup;
+  const stacks = selectUsedStacks(project);
   const setups = new Map(stacks.map(({ setup }) => [setup.join('\n'), setup]));
   const installs = stacks.flatMap(({ install, folder }) =>
     install === null ? [] : [`- run: ${install}`, ...(folder === '' ? [] : [`  working-directory: ${folder}`])],

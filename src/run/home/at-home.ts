@@ -107,7 +107,7 @@ async function enter(deps: HomeDeps, gateDeps: GateDeps): Promise<GateResult> {
     byHand: true,
     purpose: TASKS_PURPOSE,
   });
-  const intake = found.kind === 'work' ? await narrowToTask(gateDeps, found, deps.task) : found;
+  const intake = await narrowToTask(gateDeps, found, deps.task);
   return { ...lanes, intake: { ...intake, notes: { ...intake.notes, found: foreign } } };
 }
 
@@ -293,12 +293,17 @@ export async function createHomeGatePorts(
  * Reduces the intake to the one task that the person asks for. A task that does not exist ends the run and frees the
  * lane.
  */
-async function narrowToTask(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
-  if (wanted === null) return intake;
+async function narrowToTask(deps: GateDeps, intake: Intake, wanted: string | null): Promise<Intake> {
+  if (wanted === null || (intake.kind === 'end' && !endsWithoutOpenTask(intake.outcome))) return intake;
   const asked = findAskedTask(intake.tasks, wanted);
-  if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };
-  await releaseLane(deps, intake.lane.id);
+  if (asked.kind === 'tasks') return intake.kind === 'end' ? intake : { ...intake, tasks: asked.tasks };
+  if (intake.kind === 'work') await releaseLane(deps, intake.lane.id);
   return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
+}
+
+/** Returns true for a run that ends because no task is open, so that a task named by a person may not exist. */
+export function endsWithoutOpenTask(outcome: Outcome): boolean {
+  return outcome.kind === 'complete' || (outcome.kind === 'idle' && ['no_tasks', 'all_done'].includes(outcome.reason));
 }
 
 /** Returns the one task that a person calls by this name, or the reason why there is no such task, in sentences. */

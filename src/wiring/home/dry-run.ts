@@ -24,7 +24,7 @@ import { findResumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import type { StateStore } from '../../ports/state.ts';
-import { findAskedTask, createHomeGatePorts, type HomeDeps } from '../../run/home/at-home.ts';
+import { findAskedTask, createHomeGatePorts, endsWithoutOpenTask, type HomeDeps } from '../../run/home/at-home.ts';
 import { createCheckoutFiles } from './checkout-state.ts';
 import { connectPorts } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
@@ -86,11 +86,12 @@ export async function showWhatWouldRun(
     await detectOtherRalphs(gateDeps);
     const preview = await previewQueue(gateDeps);
     const now = world.clock.now();
-    const { notes: gateNotes } = preview.kind === 'end' ? preview.intake : preview;
-    for (const warning of gateNotes.warnings) log.warning(warning);
-    if (preview.kind === 'end') return ended(config, { outcome: preview.intake.outcome, now }, print);
-    const asked = wanted === null ? preview : findAskedTask(preview.tasks, wanted);
+    const queue = preview.kind === 'end' ? preview.intake : preview;
+    for (const warning of queue.notes.warnings) log.warning(warning);
+    const isNamed = wanted !== null && (preview.kind !== 'end' || endsWithoutOpenTask(preview.intake.outcome));
+    const asked = isNamed ? findAskedTask(queue.tasks, wanted) : { kind: 'tasks' as const, tasks: queue.tasks };
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
+    if (preview.kind === 'end') return ended(config, { outcome: preview.intake.outcome, now }, print);
     const { tasks } = asked;
     const soFar = createRunSoFar(preview.state, now);
     // The log lists the steps, so show only the first call.

@@ -212,6 +212,19 @@ describe('ralph run', () => {
     expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [ ] Add a cart');
   });
 
+  test.each([
+    ['every task is done', '- [x] Add a cart\n', / Nearest: \.ralph\/fix_plan\.md:1 /],
+    ['there is no task', 'Nothing yet.\n', / No tasks are known yet\./],
+  ])('--task with a name of nothing is an error also if %s', async (_, plan, more) => {
+    await writeFile(join(checkout, '.ralph/fix_plan.md'), plan);
+    git('commit', '--quiet', '--all', '--message=Plan');
+    for (const [code, ...options] of [[1], [2, '--dry-run']] as const) {
+      const ended = await start(['--task', 'nope', ...options]).ended;
+      expect(ended).toMatchObject({ code, out: expect.stringContaining('There is no task nope ') as string });
+      expect(ended.out).toMatch(more);
+    }
+  });
+
   // Also tested by loop/others/lists.
   deepTest('an entry that another Ralph left as failed is tried again', async () => {
     const entry = { id: 'US-7', title: 'Add a shelf', status: 'failed', priority: 1 };

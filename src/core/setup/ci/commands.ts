@@ -19,9 +19,18 @@ export function commandsOfScript(script: string): readonly string[] | null {
   const apart = lines.length > 1 && first >= 0 ? first : lines.length;
   const joined = lines.slice(apart).filter((line) => SETS_STATE.test(line) || classifyCommand(line) !== 'aside');
   return [
-    ...lines.slice(0, apart).map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p ')),
+    ...joinDownloads(lines.slice(0, apart)).map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p ')),
     joinCommands(joined),
   ].filter((line) => line !== '');
+}
+
+/** Joins each download with the lines up to the last one that installs a tool with it. */
+function joinDownloads(lines: readonly string[]): readonly string[] {
+  const [line, ...rest] = lines;
+  if (line === undefined) return [];
+  const [, file = null] = /^(?:wget|curl)\s(?:.*\s-\w*o\s+|.*\/)([\w.-]+)/.exec(line) ?? [];
+  const last = rest.findLastIndex((one) => file !== null && one.includes(file) && classifyCommand(one) === 'tool');
+  return [joinCommands([line, ...rest.slice(0, last + 1)]), ...joinDownloads(rest.slice(last + 1))];
 }
 
 /** Matches lines that change the folder or set variables for the lines that follow. */

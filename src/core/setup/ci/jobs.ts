@@ -278,9 +278,10 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
 
 const PLAIN_ACTION = /^[\w.-]+(?:\/[\w.-]+)+@[\w./-]+$/;
 const PLAIN_LOCAL = /^[\w.-]+(?:\/[\w.-]+)*$/;
-const IS_SET_UP = /setup|set-up|install|toolchain|rust-cache|gh-actions-lua/;
+const IS_SET_UP =
+  /setup|set-up|install|toolchain|rust-cache|gh-actions-lua|flutter-action$|mise-action$|get-cmake$|cache-apt-pkgs-action$/;
 const NO_SET_UP =
-  /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action|codecov\/|step-security\/harden-runner|dorny\/paths-filter|tj-actions\/changed-files|[\w-]+\/free-disk-space)/;
+  /^(?:actions\/(?:cache|upload-artifact|github-script|labeler|stale|deploy-pages|configure-pages)|docker\/|github\/codeql-action|codecov\/|step-security\/harden-runner|dorny\/paths-filter|cachix\/cachix-action|determinatesystems\/magic-nix-cache-action|coursier\/cache-action|tj-actions\/changed-files|[\w-]+\/free-disk-space)/;
 /** Matches inputs that contain credentials, or that make an action install into the work tree. */
 const NO_INPUT = /token|^registry-url$|^bundler-cache$|^scope$/;
 

@@ -91,6 +91,8 @@ function rankOf(
 ): number {
   if (value === undefined) return 0;
   if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
+  // A key beside the versions, as in `lint: lint`, only adds steps to the job.
+  if (value === key) return 0;
   const version = comparableVersion(value);
   if (version === null) return UNSETTLED.test(textOfScalar(value)) ? -2 : NEWEST.test(textOfScalar(value)) ? 2 : 0;
   const versions = [...new Set(others.flatMap((other) => comparableVersion(other) ?? []))].sort((a, b) => a - b);

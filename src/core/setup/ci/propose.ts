@@ -204,11 +204,15 @@ function completed(
   const hasTools = !plan.lacksTools && flattenSteps(plan.setUp).some(({ kind }) => kind === 'use');
   const used = plan.setUp.flatMap(actionsOf);
   const isUsed = (line: string): boolean => used.some((action) => line.includes(` ${action}@`));
+  const isPipx = (line: string): boolean => line.startsWith('- run: pipx install');
+  const installsTool = (tool: string): boolean =>
+    own.some(([line = '']) => line.startsWith('- run: ') && new RegExp(`install .*\\b${tool}\\b`).test(line));
   const tools = hasTools
     ? []
     : stacks
         .filter(({ folder, setup }) => folders.has(folder) && setup.length > 0 && !setup.some(isUsed))
-        .map(({ setup }) => setup);
+        .map(({ setup, packageManager }) => setup.filter((line) => !(isPipx(line) && installsTool(packageManager))))
+        .filter((lines) => lines.length > 0);
   const isInstalled = own.some(([line = '']) => /uses: \S*\/\S*install/.test(line));
   return {
     commands,

@@ -63,6 +63,9 @@ describe('a manager that is there and is not asked', () => {
     ['dotnet', ['api.nuget.org']],
     ['composer', ['repo.packagist.org']],
     ['mix', ['builds.hex.pm', 'hex.pm', 'repo.hex.pm']],
+    ['dart', ['pub.dev']],
+    ['cabal', ['hackage.haskell.org']],
+    ['stack', ['casa.stackage.org', 'hackage.haskell.org', 'www.stackage.org']],
     ['deno', ['deno.land', 'jsr.io', 'registry.npmjs.org']],
   ])('%s', (program, expected) => {
     expect(hosts(program, null)).toEqual(expected);

@@ -89,6 +89,48 @@ describe('a job that tests', () => {
     expect(learn(oneJob(steps)).learned?.verify).toEqual(['npm run b-test', 'npm ci', 'npm run f-test']);
   });
 
+  test('downloads a program in the step that installs it', () => {
+    const script = [
+      'wget https://x.org/a/llvm.sh',
+      'chmod +x ./llvm.sh',
+      'sudo ./llvm.sh 20',
+      'wget https://x.org/data.json',
+    ];
+    const lines = script.map((line) => `          ${line}\n`).join('');
+    const { learned } = learn(oneJob(`      - run: |\n${lines}      - run: npm test\n`));
+    expect(learned?.setup).toContain(
+      '- run: "wget https://x.org/a/llvm.sh && chmod +x ./llvm.sh && sudo ./llvm.sh 20"',
+    );
+    expect(learned?.verify).toEqual(['npm ci', 'wget https://x.org/data.json', 'npm test']);
+  });
+
+  test('is the newest, also if only its row has a flag for more steps', () => {
+    const more = '    strategy: { matrix: { include: [{ elixir: 1.12 }, { elixir: 1.18, lint: lint }] } }\n';
+    const use = '      - uses: erlef/setup-beam@v1\n        with: { elixir-version: "${{ matrix.elixir }}" }\n';
+    const { learned } = learn(oneJob(`${use}      - run: mix test\n`, more), {}, { 'mix.exs': '' });
+    expect(learned?.setup.join('\n')).toContain('elixir-version: "1.18"');
+  });
+
+  test('installs the tool of its language once', () => {
+    const steps = ['sudo pip3 install meson==1.0.0', 'meson setup b', 'meson test -C b'];
+    const runs = steps.map((line) => `      - run: ${line}\n`).join('');
+    expect(learn(oneJob(runs), {}, { 'meson.build': '' }).learned?.setup).toEqual([
+      '- run: sudo pip3 install meson==1.0.0',
+    ]);
+    const without = learn(oneJob(runs.replace(/.*\n/, '')), {}, { 'meson.build': '' }).learned?.setup;
+    expect(without).toEqual(['- run: pipx install meson && pipx install ninja']);
+  });
+
+  test('sets up by actions whose names do not say so', () => {
+    const uses = ['subosito/flutter-action@v2', 'jdx/mise-action@v3', 'awalsh128/cache-apt-pkgs-action@v1'];
+    const steps = [...uses, 'cachix/cachix-action@v16'].map((action) => `      - uses: ${action}\n`).join('');
+    const { learned } = learn(oneJob(`${steps}      - run: npm test\n`));
+    expect(learned).toMatchObject({
+      setup: [...uses.map((action) => `- uses: ${action}`), '- run: npm ci'],
+      unread: [],
+    });
+  });
+
   test('changes the folder for each of its lines alone', () => {
     const { learned, stacks } = learn(
       oneJob('      - run: npm ci\n      - run: |\n          cd a\n          npm test\n      - run: npm run test:b\n'),

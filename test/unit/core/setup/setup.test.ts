@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { detectProject, selectFilesToRead } from '../../../../src/core/setup/detect.ts';
-import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/core/setup/languages.ts';
+import { detectedLanguages } from '../../../../src/core/setup/languages.ts';
 import { buildSetUpFiles, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
+import { makeLanguage, rootBuilds } from '../../../../src/core/setup/root-builds.ts';
 import { planFileRemoval, planFileWrite } from '../../../../src/core/setup/ownership.ts';
 import { listDiffLines } from '../../../../src/cli/setup/setup-text.ts';
 import { proposeVerify, computeScheduleMinute } from '../../../../src/core/setup/workflow.ts';
@@ -177,10 +178,48 @@ const repositories: readonly [string, Files, readonly string[], readonly string[
     ['swift test'],
   ],
   [
-    'C++ with CMake, and documents that Python makes',
+    'C++ with CMake, and documents that Python makes, which need no set-up',
     { 'CMakeLists.txt': 'project(x LANGUAGES CXX)\nenable_testing()\n', 'docs/requirements.txt': 'sphinx' },
-    ['actions/setup-python@v6', 'pip install -r requirements.txt'],
+    [],
     ['cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure'],
+  ],
+  [
+    'C with CMake and without tests, beside Rust',
+    { 'CMakeLists.txt': 'project(x C)\n', 'rust/Cargo.toml': '' },
+    ['rustup update stable', 'Swatinem/rust-cache@v2'],
+    ['(cd rust && cargo test)'],
+  ],
+  [
+    'C with Meson',
+    { 'meson.build': "project('x', 'c')\nif get_option('tests')\n  subdir('tests')\nendif\n", build: '' },
+    ['pipx install meson && pipx install ninja'],
+    ['meson setup _build && meson test -C _build --print-errorlogs'],
+  ],
+  ['Bazel', { 'MODULE.bazel': '', 'tools/x/go.mod': '' }, ['bazel-contrib/setup-bazel@0.18.0'], ['bazel test //...']],
+  [
+    'Zig beside a Makefile',
+    { 'build.zig': 'const t = b.step("test", "Run tests");', Makefile: 'test:\n' },
+    ['mlugg/setup-zig@v2'],
+    ['zig build test'],
+  ],
+  [
+    'Haskell with Cabal',
+    { 'x.cabal': '', 'stack.yaml': '', 'cabal.project': '' },
+    ['haskell-actions/setup@v2', 'cabal update'],
+    ['cabal update && cabal test all'],
+  ],
+  ['Haskell with Stack', { 'x.cabal': '', 'stack.yaml': '' }, ['haskell-actions/setup@v2'], ['stack test']],
+  [
+    'Flutter',
+    { 'pubspec.yaml': 'dependencies:\n  flutter:\n    sdk: flutter\n', 'test/a_test.dart': '' },
+    ['subosito/flutter-action@v2', 'flutter pub get'],
+    ['flutter pub get && flutter test'],
+  ],
+  [
+    'Dart',
+    { 'pubspec.yaml': 'name: x\n', 'test/a_test.dart': '' },
+    ['dart-lang/setup-dart@v1', 'dart pub get'],
+    ['dart pub get && dart test'],
   ],
   ['C with CMake and without tests', { 'CMakeLists.txt': 'project(x C)\n', Makefile: 'test:\n' }, [], []],
   [
@@ -642,8 +681,16 @@ test.each<[string, Files, object]>([
   expect(stepsOf(workflowOf(files))[1]?.with).toEqual(given);
 });
 
+test('the hosts that a build downloads from are allowed, unless a settings file names hosts', () => {
+  const files = { 'MODULE.bazel': '' };
+  const line = 'allowed-hosts: bcr.bazel.build, releases.bazel.build, github.com, *.githubusercontent.com\n';
+  expect(workflowOf(files)).toContain(line);
+  const leftTo = { path: '.ralphrc', inputs: ['allowed-hosts'] };
+  expect(workflowOf(files, { ...choicesFor(files), leftTo })).not.toContain('allowed-hosts');
+});
+
 test.each(
-  [...detectedLanguages, cmakeLanguage, makeLanguage].map((language) => [language.by[0] ?? '', language] as const),
+  [...detectedLanguages, ...rootBuilds, makeLanguage].map((language) => [language.by[0] ?? '', language] as const),
 )('the row of %s names only facts and words that it has', (_, language) => {
   for (const tool of language.tools ?? [{}]) {
     const row = { ...language, ...tool, tools: [], words: { ...language.words, ...tool.words } };
