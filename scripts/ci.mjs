@@ -21,10 +21,7 @@ const IN_TWELVE_MINUTES = 11 * 60_000;
 /** The `nice` values of jobs with `endsBy`: those that may begin late leave the cores to the others. */
 const [AFTER_TESTS, AFTER_ALL] = [5, 15];
 
-/**
- * Folders that decide about the isolation of an agent. If a branch changes one, the attack corpus is played at
- * `namespace`.
- */
+/** Folders that decide about the isolation of an agent. A branch that changes none leaves out the attacks on it. */
 const ISOLATION = [
   'src/isolation/',
   'src/core/isolation/',
@@ -49,6 +46,9 @@ const ISOLATION = [
 const PART = ['--bail=1', '--sequence.shuffle.files', `--sequence.seed=${String(startedAt)}`];
 
 const command = (name, ...args) => ['npm', 'run', '--silent', name, '--', ...args];
+/** The words before a command that needs separate users and namespaces; empty for root, and where nobody can be it. */
+const AS_ROOT =
+  process.getuid?.() !== 0 && canSudo() ? ['sudo', 'env', `PATH=${process.env.PATH ?? ''}`, 'CI=true'] : [];
 
 /**
  * The jobs in starting order. A job with `endsBy` plays as many tests as time allows; the workflow `ci` plays all of
@@ -69,27 +69,19 @@ const jobs = [
     argv: command('test:only', '--project', 'slow-integration', ...PART),
     endsBy: IN_TWELVE_MINUTES,
   },
-  // Separate users and namespaces need root.
-  ...(process.getuid?.() !== 0 && canSudo()
-    ? [
-        {
-          name: 'isolation, as root',
-          argv: [
-            ...['sudo', 'env', `PATH=${process.env.PATH ?? ''}`, 'CI=true'],
-            ...command('test:only', '--project', '!attacks', 'isolation', 'open-doors'),
-          ],
-        },
-      ]
+  // It has no limit of time, so it begins before most of the jobs that have one.
+  ...(mayChangeIsolation()
+    ? [{ name: 'attacks at namespace', argv: [...AS_ROOT, ...command('test:only', '--project', 'attacks-namespace')] }]
+    : []),
+  ...(AS_ROOT.length > 0
+    ? [{ name: 'isolation, as root', argv: [...AS_ROOT, ...command('test:only', 'isolation')] }]
     : []),
   { name: 'everyday runs', argv: command('test:only', '--project', 'everyday', ...PART), endsBy: IN_EIGHT_MINUTES },
   {
     name: 'whole runs and attacks',
     argv: command(
       'test:rest',
-      ...['slow-integration', 'everyday', ...(mayChangeIsolation() ? [] : ['attacks-namespace'])].flatMap((name) => [
-        '--project',
-        `!${name}`,
-      ]),
+      ...['slow-integration', 'everyday', 'attacks-namespace'].flatMap((name) => ['--project', `!${name}`]),
       ...PART,
     ),
     endsBy: IN_EIGHT_MINUTES,
