@@ -1,1 +1,1 @@
-import{modules as o}from"./58113.shared.js";import{modules as s}from"./21034.shared.js";import{modules as r}from"./42914.shared.js";const t=2914,a=[2914],p={...o,...s,...r};export{t as id,a as ids,p as modules};
+import{modules as o}from"./58113.shared.js";import{modules as s}from"./21034.shared.js";import{modules as r}from"./42914.shared.js";const t=2914,a=[2914,8170],p={...o,...s,...r};export{t as id,a as ids,p as modules};

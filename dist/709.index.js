@@ -1,1 +1,1 @@
-import{modules as o}from"./45081.shared.js";import{modules as s}from"./9277.shared.js";const t=709,d=[709],m={...o,...s};export{t as id,d as ids,m as modules};
+import{modules as i}from"./45081.shared.js";import{modules as c}from"./9277.shared.js";const w=709,_=[709,3142,9277],p={...i,...c,23142:((l,n,s)=>{s.d(n,{R:()=>a,w:()=>d});const t=new Set;async function a(e,r){const o={what:e,since:performance.now()};t.add(o);try{return await r()}finally{t.delete(o)}}function d(){const[e=null]=t;return e}})};export{w as id,_ as ids,p as modules};

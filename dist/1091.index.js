@@ -1,1 +1,0 @@
-import{modules as d}from"./73472.shared.js";import{modules as m}from"./22835.shared.js";import{modules as r}from"./60433.shared.js";const u=1091,c=[1091],i={...d,...m,...r,21321:((t,o,s)=>{s.d(o,{Z:()=>e});const e="tmp"})};export{u as id,c as ids,i as modules};

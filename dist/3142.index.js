@@ -1,0 +1,1 @@
+const r=3142,l=[3142],u={23142:((i,o,s)=>{s.d(o,{R:()=>a,w:()=>c});const t=new Set;async function a(e,d){const n={what:e,since:performance.now()};t.add(n);try{return await d()}finally{t.delete(n)}}function c(){const[e=null]=t;return e}})};export{r as id,l as ids,u as modules};

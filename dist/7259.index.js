@@ -1,1 +1,0 @@
-import{modules as o}from"./58113.shared.js";import{modules as s}from"./21034.shared.js";import{modules as r}from"./72440.shared.js";const t=7259,a=[7259],p={...o,...s,...r};export{t as id,a as ids,p as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./76997.shared.js";import{modules as s}from"./85405.shared.js";import{modules as r}from"./433.shared.js";const t=9729,a=[9729],p={...o,...s,...r};export{t as id,a as ids,p as modules};
