@@ -67,8 +67,8 @@ export const verificationKinds = ['not-run', 'passed', 'failed'] as const satisf
 const checklistSchema = z.lazy(() =>
   z.object({
     /**
-     * The state of the iteration's task in its file. `gone`: its item was removed; null: the item was not there when the
-     * iteration began.
+     * The state of the iteration's task in its file. `gone`: its item was removed; null: the item was not there when
+     * the iteration began.
      */
     current: z.enum(['open', 'done', 'gone']).nullable(),
     /** True if the task's file marked it as done before the iteration began. Earlier journals lack it. */
@@ -76,8 +76,8 @@ const checklistSchema = z.lazy(() =>
     /** Ids of the lane's tasks that their files newly mark as done. */
     done: z.array(z.string()),
     /**
-     * Number of items that the iteration marked as done; its own task is included even if an earlier iteration had marked
-     * it.
+     * Number of items that the iteration marked as done; its own task is included even if an earlier iteration had
+     * marked it.
      */
     finished: countSchema,
     /** Number of open items that were removed. */
@@ -100,8 +100,8 @@ export const evidenceSchema = z.lazy(() =>
     /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
     withheld: z.array(z.string()).max(20),
     /**
-     * The withheld paths that this iteration changed. `part` is true if the task is about the path; `more` is the number
-     * of further paths with the same reason, which are not named. Absent if none, or in earlier journals, where
+     * The withheld paths that this iteration changed. `part` is true if the task is about the path; `more` is the
+     * number of further paths with the same reason, which are not named. Absent if none, or in earlier journals, where
      * all withheld paths count.
      */
     withheldHere: z
@@ -120,8 +120,8 @@ export const evidenceSchema = z.lazy(() =>
      */
     uncounted: z.literal(true).exactOptional(),
     /**
-     * Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20;
-     * absent if none.
+     * Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most
+     * 20; absent if none.
      */
     beside: z.array(z.string().max(200)).max(20).optional(),
     /** Files to which this iteration added conflict markers, at most 20; absent if none. */
@@ -137,7 +137,8 @@ export const evidenceSchema = z.lazy(() =>
     fencedBlock: z.boolean(),
     verification: verificationSchema,
     /**
-     * The changes to the task files; null if the lane has no task files. Journals of versions without task files lack it.
+     * The changes to the task files; null if the lane has no task files. Journals of versions without task files lack
+     * it.
      */
     checklist: checklistSchema.nullable().default(null),
     /** A file made in this run by which the agent says that everything is done; null if none. */

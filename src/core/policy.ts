@@ -50,8 +50,8 @@ const agentStepSchema = z.lazy(() =>
     /** Cooldown of the step's own circuit, in ms; null if the step has no circuit. */
     resetAfterMs: countSchema.nullable(),
     /**
-     * True if no task can be done while the step's circuit is open. Earlier journals lack it; their runs were parked only
-     * if no step could run.
+     * True if no task can be done while the step's circuit is open. Earlier journals lack it; their runs were parked
+     * only if no step could run.
      */
     required: z.boolean().default(false),
     /** The step's own agent; null for the agent of the iteration. Earlier journals lack it. */
@@ -106,7 +106,8 @@ export const policySchema = z.lazy(() =>
     /** The pipeline's required steps that call no agent and have a circuit of their own. Earlier journals lack it. */
     otherSteps: z.array(z.object({ name: z.string(), resetAfterMs: countSchema })).default([]),
     /**
-     * Maximum agent calls of the run, if its reservation allows fewer than its iterations could make; 0 = no such limit.
+     * Maximum agent calls of the run, if its reservation allows fewer than its iterations could make; 0 = no such
+     * limit.
      */
     maxCalls: countSchema.default(0),
     /** True if verify commands are configured. */

@@ -149,26 +149,27 @@ export const taskProgressSchema = z.lazy(() =>
     /** Protected paths that a task blocked as `withheld` needs; large states lack it. */
     needs: namedPaths.optional(),
     /**
-     * Set for a finished task that was reopened because no verification of the head had passed: the next one that passes
-     * makes it done.
+     * Set for a finished task that was reopened because no verification of the head had passed: the next one that
+     * passes makes it done.
      */
     unproven: mark,
     /** Set for a done task that the branch's version of its file does not list, so that the file cannot mark it. */
     unmarked: mark,
     /**
-     * Set for a task that its file calls failed or blocked and that a person retried, until an iteration is spent on it.
+     * Set for a task that its file calls failed or blocked and that a person retried, until an iteration is spent on
+     * it.
      */
     retried: mark,
     /**
-     * The most that iterations on it may cost, in US dollars, and what they have cost. Set for a sub-issue of an approved
-     * proposal.
+     * The most that iterations on it may cost, in US dollars, and what they have cost. Set for a sub-issue of an
+     * approved proposal.
      */
     ceiling: z.object({ usd: amountSchema, spentUsd: amountSchema }).optional(),
     /** Consent to the text of the issue that was worked on last. */
     approval: approvalSchema.optional(),
     /**
-     * Set if another lane worked on it last: its progress is a copy of that lane's progress, until it is worked on here.
-     * `at` is when that lane's run ended.
+     * Set if another lane worked on it last: its progress is a copy of that lane's progress, until it is worked on
+     * here. `at` is when that lane's run ended.
      */
     answer: z.object({ lane: z.string().max(120), at: instantSchema }).optional(),
   }),
