@@ -143,19 +143,21 @@ module.exports = {
       from: {
         path: [
           '^src/(config|report|gate/event)/',
-          '^src/entries/main\\.ts$',
+          '^src/entries/(main|post)\\.ts$',
           '^src/run/(run-action|dismissed|recording|run-record)\\.ts$',
-          '^src/wiring/(connect|guard|handoff|machine|world|settings/run-settings)\\.ts$',
+          '^src/wiring/(connect|guard|handoff|machine|world|isolation/isolated|settings/run-settings)\\.ts$',
         ],
+        pathNot: '^src/report/pages/(status-(schema|comment)|pull-request)',
       },
       to: {
         path: [
           '^src/(markdown|yaml|json|loop)/',
           '^src/gate/(?!event/)',
           '^src/publish/',
-          '^src/run/(flow|salvage|unusable|jobs/)',
+          '^src/run/(flow|salvage|rescue|unusable|jobs/)',
           '^src/wiring/(agent|state)\\.ts$',
-          '^src/core/(snapshot|lane/state)',
+          '^src/core/(snapshot|prompt/|lane/state|journal/(parse-)?journal)',
+          '^src/(handover/intake|processes/run-program|report/pages/(status-schema|pull-request-body))\\.ts$',
         ],
         dynamic: false,
         dependencyTypesNot: ['type-only'],

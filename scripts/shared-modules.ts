@@ -12,26 +12,28 @@ interface Chunk {
 
 /**
  * Moves each module that the bundler has copied into several chunks to one shared file, except for small groups. There
- * is one such file for each set of chunks, so no chunk loads a module that it does not use.
+ * is one such file for each set of chunks, so no chunk loads a module that it does not use. All of main's chunks become
+ * one, with one shared file: every event loads them, and a file costs as much as 15 kB of code.
  */
-export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, string> {
+export function withoutCopies(bundled: ReadonlyMap<string, string>): Map<string, string> {
+  const { files, main } = withMainInOneChunk(bundled);
   const chunks = new Map(
-    [...files].flatMap(([name, text]) => (/^\d+\.index\.js$/.test(name) ? [[name, chunkIn(name, text)] as const] : [])),
+    [...files].flatMap(([name, text]) => (CHUNK_NAME.test(name) ? [[name, chunkIn(name, text)] as const] : [])),
   );
   const holders = new Map<string, string[]>();
   for (const [name, { modules }] of chunks)
     for (const id of modules.keys()) holders.set(id, [...(holders.get(id) ?? []), name]);
+  const codeOf = (id: string, [name = '']: readonly string[]): string => chunks.get(name)?.modules.get(id) ?? '';
   const groups = Map.groupBy(
-    [...holders].filter(([, names]) => names.length > 1),
-    ([, names]) => names.join(' '),
+    [...holders].filter(([id, names]) => names.length > 1 && !needsHead(codeOf(id, names))),
+    ([, names]) => (names.includes(main) ? main : names.join(' ')),
   );
   const result = new Map(files);
   const shared = new Map<string, string>();
   for (const members of groups.values()) {
-    const [first, names] = members[0] ?? ['', []];
-    const code = new Map(members.map(([id]) => [id, chunks.get(names[0] ?? '')?.modules.get(id) ?? '']));
-    if (sizeOf(code) < WORTH_A_FILE || [...code.values()].some(needsHead)) continue;
-    const file = `${first}.shared.js`;
+    const code = new Map(members.map(([id, names]) => [id, codeOf(id, names)]));
+    if (sizeOf(code) < WORTH_A_FILE) continue;
+    const file = `${members[0]?.[0] ?? ''}.shared.js`;
     result.set(file, `export const modules = {${listOf(code)}};\n`);
     for (const id of code.keys()) shared.set(id, file);
   }
@@ -44,6 +46,44 @@ export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, s
   }
   return result;
 }
+
+const CHUNK_NAME = /^\d+\.index\.js$/;
+
+/** Puts all chunks that main begins with into the first of them, also for all others who load one. */
+function withMainInOneChunk(bundled: ReadonlyMap<string, string>): {
+  readonly files: Map<string, string>;
+  readonly main: string;
+} {
+  const begin = bundled
+    .get('index.js')
+    ?.split('\n')
+    .find((line) => line.includes('{ runMain } ='));
+  const [first = '', ...others] = [...(begin ?? '').matchAll(LOADED)].map(([, id = '']) => id);
+  const main = `${first}.index.js`;
+  if (!bundled.has(main)) throw new Error('The bundler no longer writes how main is loaded as it used to.');
+  const parts = [first, ...others].map((id) => chunkIn(id, bundled.get(`${id}.index.js`) ?? ''));
+  const imports = parts.flatMap(({ head }) => head.split('\n').filter((line) => line.startsWith('import ')));
+  const head = [
+    ...new Set(imports),
+    `export const id = ${first};`,
+    `export const ids = [${[first, ...others].join()}];`,
+  ];
+  const all = parts.flatMap(({ modules }) => [...modules].map(([id, code]) => `/***/ ${id}:\n${code}`));
+  const files = new Map(bundled).set(
+    main,
+    `${head.join('\n')}\nexport const modules = {\n\n${[...new Set(all)].join(',\n')}\n};\n`,
+  );
+  for (const id of others) files.delete(`${id}.index.js`);
+  for (const [name, text] of files)
+    files.set(
+      name,
+      text.replace(LOADED, (call, id: string) => (others.includes(id) ? call.replace(id, first) : call)),
+    );
+  return { files, main };
+}
+
+/** Matches the loading of a chunk. */
+const LOADED = /__nccwpck_require__\.e\((\d+)\)/g;
 
 function chunkIn(name: string, text: string): Chunk {
   // A chunk with a module that calls `require` by itself begins with an import.

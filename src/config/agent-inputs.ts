@@ -19,7 +19,7 @@ import {
   type Field,
   flagField,
   numberField,
-  parseField,
+  parseInputText,
   splitLines,
   splitList,
   wholeNumberField,
@@ -313,7 +313,7 @@ function toolRules(text: string, report: (why: string) => void): readonly string
 
 /** Returns the rules of an `allowed-tools` text, or the items of the text if it is unusable. */
 export function parseToolRules(text: string): readonly string[] {
-  const { value, problems } = parseField(toolRules, text);
+  const { value, problems } = parseInputText(toolRules, text);
   return problems.length === 0 ? value : splitList(text);
 }
 
@@ -345,7 +345,7 @@ export function parseTexts<Settings>(
     }
     const text = texts[entry.name];
     if (text === undefined) continue;
-    const parsed = parseField(entry.field, text);
+    const parsed = parseInputText(entry.field, text);
     if (parsed.problems.length === 0) settings[field] = parsed.value;
     problems.push(...parsed.problems.map((why) => ({ name: entry.name, why })));
   }

@@ -40,7 +40,7 @@ export type Field<Value> = (text: string, report: (why: string) => void) => Valu
 type Check<Value> = readonly [isRight: (value: Value) => boolean, why: string];
 
 /** Parses a text with a field; the value counts only without problems. */
-export function parseField<Value>(
+export function parseInputText<Value>(
   field: Field<Value>,
   text: string,
 ): { readonly value: Value; readonly problems: readonly string[] } {
@@ -294,7 +294,7 @@ function splitListLine(line: string): string[] {
  */
 export function parseWorkingFolder(texts: Readonly<Record<string, string | undefined>>): Folder {
   const text = (texts['working-directory'] ?? '').trim();
-  const { value, problems } = parseField(folderField, text);
+  const { value, problems } = parseInputText(folderField, text);
   return problems.length === 0 && !isExpression(text) ? value : '';
 }
 

@@ -19,53 +19,55 @@ export const openStepSchema = z.string().max(MAX_STEP_NAME_CHARS).nullable().def
 
 const message = z.string();
 
-export const outcomeSchema = z.union([
-  z.object({ kind: z.literal('cancelled'), reason: z.enum(['signal', 'killed']) }),
-  z.object({
-    kind: z.literal('complete'),
-    reason: z.enum(['project_complete', 'completion_signals', 'plan_complete']),
-  }),
-  z.object({ kind: z.literal('halted'), reason: z.enum(['permission_denied', 'test_saturation', 'safety']) }),
-  z.object({
-    kind: z.literal('halted'),
-    reason: z.literal('circuit_open'),
-    circuitReason: z.enum(circuitReasons),
-    tripped: z.enum(['this-run', 'earlier']),
-    probeAt: z.number(),
-  }),
-  z.object({ kind: z.literal('blocked'), reason: z.enum(['needs_human', 'base_is_red']) }),
-  z.object({
-    kind: z.literal('parked'),
-    reason: z.enum(passingLimits),
-    resumeAt: anyInstant,
-    /** The provider's words about a limit that only a person can lift. */
-    needsPerson: z.string().exactOptional(),
-  }),
-  z.object({
-    kind: z.literal('parked'),
-    reason: z.literal('step_circuit'),
-    resumeAt: anyInstant,
-    step: openStepSchema,
-  }),
-  /**
-   * `checks`: more checks fail than one run works on. `unverified`: no verification has seen the head, since
-   * people pushed or the server refused a file while the run worked.
-   */
-  z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost', 'checks', 'unverified']) }),
-  z.object({
-    kind: z.literal('idle'),
-    reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered', 'waiting_for_review']),
-  }),
-  /** An event changed the tasks; `message` says how. */
-  z.object({ kind: z.literal('idle'), reason: z.literal('updated'), message }),
-  /** No issue can be a task; `message` says what to do. */
-  z.object({ kind: z.literal('idle'), reason: z.literal('no_such_label'), message }),
-  z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
-  /** People took back everything that the run worked on. */
-  z.object({ kind: z.literal('paused'), reason: z.literal('withdrawn') }),
-  z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
-  z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),
-]);
+export const outcomeSchema = z.lazy(() =>
+  z.union([
+    z.object({ kind: z.literal('cancelled'), reason: z.enum(['signal', 'killed']) }),
+    z.object({
+      kind: z.literal('complete'),
+      reason: z.enum(['project_complete', 'completion_signals', 'plan_complete']),
+    }),
+    z.object({ kind: z.literal('halted'), reason: z.enum(['permission_denied', 'test_saturation', 'safety']) }),
+    z.object({
+      kind: z.literal('halted'),
+      reason: z.literal('circuit_open'),
+      circuitReason: z.enum(circuitReasons),
+      tripped: z.enum(['this-run', 'earlier']),
+      probeAt: z.number(),
+    }),
+    z.object({ kind: z.literal('blocked'), reason: z.enum(['needs_human', 'base_is_red']) }),
+    z.object({
+      kind: z.literal('parked'),
+      reason: z.enum(passingLimits),
+      resumeAt: anyInstant,
+      /** The provider's words about a limit that only a person can lift. */
+      needsPerson: z.string().exactOptional(),
+    }),
+    z.object({
+      kind: z.literal('parked'),
+      reason: z.literal('step_circuit'),
+      resumeAt: anyInstant,
+      step: openStepSchema,
+    }),
+    /**
+     * `checks`: more checks fail than one run works on. `unverified`: no verification has seen the head, since
+     * people pushed or the server refused a file while the run worked.
+     */
+    z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost', 'checks', 'unverified']) }),
+    z.object({
+      kind: z.literal('idle'),
+      reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered', 'waiting_for_review']),
+    }),
+    /** An event changed the tasks; `message` says how. */
+    z.object({ kind: z.literal('idle'), reason: z.literal('updated'), message }),
+    /** No issue can be a task; `message` says what to do. */
+    z.object({ kind: z.literal('idle'), reason: z.literal('no_such_label'), message }),
+    z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
+    /** People took back everything that the run worked on. */
+    z.object({ kind: z.literal('paused'), reason: z.literal('withdrawn') }),
+    z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
+    z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),
+  ]),
+);
 
 /** The reason why a run ended: the closed union of spec §8. Times are instants in ms. */
 export type Outcome = Immutable<z.infer<typeof outcomeSchema>>;
@@ -75,7 +77,8 @@ export type RunBound = Exclude<Extract<Outcome, { kind: 'limit' }>['reason'], 'c
 
 export type OutcomeKind = Outcome['kind'];
 export const outcomeKinds: readonly OutcomeKind[] = [
-  ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),
+  ...(['cancelled', 'complete', 'halted', 'blocked', 'parked'] as const),
+  ...(['limit', 'idle', 'paused', 'refused', 'failed'] as const),
 ];
 
 /** The kinds of outcomes in the order in which people should see them. */

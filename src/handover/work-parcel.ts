@@ -36,7 +36,7 @@ const objectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
 const words = z.string().transform((text) => toOneLine(text, MAX_SENTENCE_CHARS));
 
 /** Tasks of files that the agent has added. Only the gate can admit an issue. */
-const foundTaskSchema = queuedTaskSchema.extend({
+const foundTaskSchema = queuedTaskSchema.unwrap().extend({
   id: storedTaskId,
   title: words,
   source: z.discriminatedUnion('kind', [

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildAgentEnvironment } from '../config/agent-environment.ts';
-import { NO_REMAINS, type SandboxRemains } from '../core/isolation/sandbox-record.ts';
 import { loadableAgents } from '../agents/all.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
@@ -207,43 +205,4 @@ async function shellOf(world: World, { agentSandbox, environmentFor }: Isolation
     agentSandbox,
     runTag: world.runTag,
   };
-}
-
-/** Ends every process with the run tag. */
-export async function endAgent(runTag: string): Promise<void> {
-  const { endTagged } = await import('../processes/process-tree.ts');
-  await endTagged(runTag);
-}
-
-/**
- * Ends all processes in a run's sandboxes (`auto` may have tried several) and removes them, also after main was killed.
- * Returns the remains.
- */
-export async function removeRunSandboxes(
-  { runFolder }: Pick<World, 'runFolder'>,
-  environment: World['environment'],
-): Promise<SandboxRemains> {
-  const tried = await Promise.allSettled([removeWithoutRoot(runFolder), removeWithRoot(runFolder, environment)]);
-  const failed = tried.find((one) => one.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-  const remains = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  return {
-    processes: remains.flatMap(({ processes }) => processes),
-    leftovers: remains.flatMap(({ leftovers }) => leftovers),
-  };
-}
-
-async function removeWithoutRoot(runFolder: string): Promise<SandboxRemains> {
-  if (!existsSync(join(runFolder, 'sandbox.json'))) return NO_REMAINS;
-  const { removeRootlessSandbox } = await import('../isolation/rootless/remove.ts');
-  return { processes: await removeRootlessSandbox(runFolder), leftovers: [] };
-}
-
-async function removeWithRoot(runFolder: string, environment: World['environment']): Promise<SandboxRemains> {
-  if (!['sandbox-record.json', 'room.json'].some((name) => existsSync(join(runFolder, name)))) return NO_REMAINS;
-  const [{ removeAgentSandbox }, { buildSandboxPlaces: agentSandboxPlaces }] = await Promise.all([
-    import('../isolation/namespaces/remove.ts'),
-    import('./isolation/sandbox-place.ts'),
-  ]);
-  return removeAgentSandbox(runFolder, { environment, places: agentSandboxPlaces(environment) });
 }

@@ -5,6 +5,7 @@ import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
 import { digestSteering } from '../runner/run-context.ts';
+import { endAgent } from './isolation/isolated.ts';
 import type { World } from './world.ts';
 import type { Sleep } from '../ports/machine.ts';
 
@@ -61,7 +62,7 @@ export function createMachine(
         ? null
         : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program on this machine. Work finished before that is published.`,
     onCancel: listenForCancel,
-    endAgent: async () => (await import('./agent.ts')).endAgent(runTag),
+    endAgent: () => endAgent(runTag),
   };
 }
 

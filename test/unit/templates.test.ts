@@ -11,9 +11,11 @@ const action = read('action.yml');
 const workflow = withoutComments(read('templates/workflows/ralph.yml'));
 
 /** All ends of runs. */
-const ends = outcomeSchema.options.flatMap(({ shape: { kind, reason } }) =>
-  ('options' in reason ? reason.options : [reason.value]).map((word) => `${kind.value} ${word}`),
-);
+const ends = outcomeSchema
+  .unwrap()
+  .options.flatMap(({ shape: { kind, reason } }) =>
+    ('options' in reason ? reason.options : [reason.value]).map((word) => `${kind.value} ${word}`),
+  );
 
 describe('the workflow', () => {
   test('that the recipe "One job" shows is the job of the template, without its condition and with a verify', () => {

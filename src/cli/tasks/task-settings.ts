@@ -1,4 +1,4 @@
-import { issueQueryField, parseField, splitList } from '../../config/fields.ts';
+import { issueQueryField, parseInputText, splitList } from '../../config/fields.ts';
 import { taskSources } from '../../config/input-schema.ts';
 import { findInputProblems } from '../../config/inputs.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
@@ -52,9 +52,9 @@ export function buildTaskSettings(
   const set = found.filter((one) => unusable.every(({ setting }) => setting !== one));
   const texts = { ...DEFAULTS, ...Object.fromEntries(set.map(({ input, text }) => [input, text.trim()])), ...given };
   return {
-    sources: parseField(taskSources, texts['task-sources']).value,
+    sources: parseInputText(taskSources, texts['task-sources']).value,
     label: texts['task-label'],
-    query: parseField(issueQueryField, texts['issue-query']).value,
+    query: parseInputText(issueQueryField, texts['issue-query']).value,
     optionalSections: splitList(texts['optional-sections']),
     promptFile: texts['prompt-file'],
     branchPrefix: texts['branch-prefix'],

@@ -16,11 +16,13 @@ const boxSchema = z.object({ kind: z.enum(boxKinds), subject: z.string().max(80)
 /** A box: its request and its subject, which is a lane (`run`, `pause`, `resume`) or a task (`retry`, `skip`). */
 export type DashboardBox = Immutable<z.infer<typeof boxSchema>>;
 
-export const tickSchema = z.object({
-  box: boxSchema,
-  /** The account that ticked the box; null if unknown. */
-  by: z.object({ login: z.string().max(100), id: z.number().nullable(), kind: z.enum(['user', 'bot']) }).nullable(),
-});
+export const tickSchema = z.lazy(() =>
+  z.object({
+    box: boxSchema,
+    /** The account that ticked the box; null if unknown. */
+    by: z.object({ login: z.string().max(100), id: z.number().nullable(), kind: z.enum(['user', 'bot']) }).nullable(),
+  }),
+);
 
 /** A ticked box, which is an order only if the account that ticked it has permission. */
 export type Tick = Immutable<z.infer<typeof tickSchema>>;
@@ -119,11 +121,13 @@ function standingTicks(revisions: readonly Revision[], before: readonly Tick[] |
   return ticks;
 }
 
-export const obeyedPageSchema = z.object({
-  number: z.number().int().positive(),
-  edits: z.number().int().min(0),
-  ticks: z.array(tickSchema).max(MAX_TICKS),
-});
+export const obeyedPageSchema = z.lazy(() =>
+  z.object({
+    number: z.number().int().positive(),
+    edits: z.number().int().min(0),
+    ticks: z.array(tickSchema).max(MAX_TICKS),
+  }),
+);
 
 /**
  * The newest version of the dashboard whose ticks were obeyed: the number of its issue, the number of edits up to it,

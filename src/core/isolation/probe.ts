@@ -15,31 +15,33 @@ const name = z.string().max(300);
 const count = z.number().int().nonnegative();
 
 /** The measured facts about a run's isolation; plans are not included. */
-export const isolationFacts = z.strictObject({
-  level: z.enum(isolationLevels),
-  /** The reason why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
-  why: z.string().max(500).nullable(),
-  /**
-   * Number of attempts that the probe made from the agent's position, and the names of failed ones; null if the probe
-   * did not run.
-   */
-  probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
-  /**
-   * `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: this machine has no
-   * means to limit it.
-   */
-  network: z.enum(['limited', 'any', 'open']),
-  /** Number of hosts that the proxy allows and of reachable services of this machine. */
-  allowedHosts: count,
-  /** Refused `host:port` → number of refusals; at most 100 entries. */
-  refused: z.record(name, count).refine((refused) => Object.keys(refused).length <= MAX_HOSTS),
-  /** True if a broker kept the model key, so that the agent never held it. */
-  keyHidden: z.boolean(),
-  /** Number of processes left after the last call; null if they were not counted. */
-  processesLeft: count.nullable(),
-  /** A warning about steps of the job that store files of the agent in a cache, as sentences; null if none does. */
-  caches: z.string().max(500).nullable().default(null),
-});
+export const isolationFacts = z.lazy(() =>
+  z.strictObject({
+    level: z.enum(isolationLevels),
+    /** The reason why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
+    why: z.string().max(500).nullable(),
+    /**
+     * Number of attempts that the probe made from the agent's position, and the names of failed ones; null if the probe
+     * did not run.
+     */
+    probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
+    /**
+     * `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: this machine has no
+     * means to limit it.
+     */
+    network: z.enum(['limited', 'any', 'open']),
+    /** Number of hosts that the proxy allows and of reachable services of this machine. */
+    allowedHosts: count,
+    /** Refused `host:port` → number of refusals; at most 100 entries. */
+    refused: z.record(name, count).refine((refused) => Object.keys(refused).length <= MAX_HOSTS),
+    /** True if a broker kept the model key, so that the agent never held it. */
+    keyHidden: z.boolean(),
+    /** Number of processes left after the last call; null if they were not counted. */
+    processesLeft: count.nullable(),
+    /** A warning about steps of the job that store files of the agent in a cache, as sentences; null if none does. */
+    caches: z.string().max(500).nullable().default(null),
+  }),
+);
 
 /** The type of `isolationFacts`. */
 export type IsolationFacts = z.infer<typeof isolationFacts>;

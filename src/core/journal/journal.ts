@@ -22,8 +22,9 @@ const common = { version: z.literal(1), lane: z.string() };
 
 /** The schema of a task. A journal's field `hold` is the task's `obstacle`; earlier journals lack it. */
 const taskSchema = queuedTaskSchema
+  .unwrap()
   .omit({ obstacle: true })
-  .extend({ hold: queuedTaskSchema.shape.obstacle.default(null) })
+  .extend({ hold: queuedTaskSchema.unwrap().shape.obstacle.default(null) })
   .transform(({ hold, ...task }): QueuedTask => ({ ...task, obstacle: hold }));
 
 const passedOverSchema = z.object({ name: z.enum(AGENT_NAMES), why: z.enum(providerTroubles), until: anyInstant });

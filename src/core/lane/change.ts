@@ -50,69 +50,73 @@ const sizeSchema = z.object({
 /** The size of a task's commits. */
 export type TaskSize = Immutable<z.infer<typeof sizeSchema>>;
 
-const shareSchema = z.object({
-  title: z.string().max(MAX_TITLE_CHARS),
-  iterations: countSchema,
-  costUsd: amountSchema,
-  /** Number of iterations of unknown cost, which `costUsd` does not include. Absent in older documents. */
-  unpriced: countSchema.default(0),
-  tokens: countSchema,
-  durationMs: countSchema,
-  /** The task's newest commits, newest last. */
-  commits: z.array(z.string().max(64)).max(MAX_COMMITS),
-  /** Number of all the task's commits. */
-  commitCount: countSchema,
-  /** The agent's latest SUMMARY. */
-  summary: words.nullable(),
-  /** The agent's latest QUESTION. */
-  question: words.nullable(),
-  /** The agent's latest RECOMMENDATION. */
-  recommendation: words.nullable(),
-  /** Result of the newest iteration that ran the verification. */
-  verification: z.enum(verificationKinds),
-  /** Agents that worked on the task, latest last. Absent in documents from versions with a single agent. */
-  agents: z.array(z.enum(AGENT_NAMES)).max(AGENT_NAMES.length).default([]),
-  /** Size of all the task's commits; null if it was not measured. */
-  size: sizeSchema.nullable(),
-  /** The proof by the task's tests; absent if none was made since its newest iteration. */
-  proof: proofSchema.optional(),
-});
+const shareSchema = z.lazy(() =>
+  z.object({
+    title: z.string().max(MAX_TITLE_CHARS),
+    iterations: countSchema,
+    costUsd: amountSchema,
+    /** Number of iterations of unknown cost, which `costUsd` does not include. Absent in older documents. */
+    unpriced: countSchema.default(0),
+    tokens: countSchema,
+    durationMs: countSchema,
+    /** The task's newest commits, newest last. */
+    commits: z.array(z.string().max(64)).max(MAX_COMMITS),
+    /** Number of all the task's commits. */
+    commitCount: countSchema,
+    /** The agent's latest SUMMARY. */
+    summary: words.nullable(),
+    /** The agent's latest QUESTION. */
+    question: words.nullable(),
+    /** The agent's latest RECOMMENDATION. */
+    recommendation: words.nullable(),
+    /** Result of the newest iteration that ran the verification. */
+    verification: z.enum(verificationKinds),
+    /** Agents that worked on the task, latest last. Absent in documents from versions with a single agent. */
+    agents: z.array(z.enum(AGENT_NAMES)).max(AGENT_NAMES.length).default([]),
+    /** Size of all the task's commits; null if it was not measured. */
+    size: sizeSchema.nullable(),
+    /** The proof by the task's tests; absent if none was made since its newest iteration. */
+    proof: proofSchema.optional(),
+  }),
+);
 
 /** The costs and results of a task since the branch began. */
 export type TaskShare = Immutable<z.infer<typeof shareSchema>>;
 
-export const changeSchema = z.object({
-  runs: countSchema,
-  iterations: countSchema,
-  costUsd: amountSchema,
-  /** Number of iterations of unknown cost, as in a task's share. */
-  unpriced: countSchema.default(0),
-  tokens: countSchema,
-  durationMs: countSchema,
-  tasks: z.record(storedTaskId, shareSchema),
-  /** The number of the branch's iteration since which `verify` fails; null if it passes or did not run. */
-  failingSince: countSchema.nullable(),
-  /** Claims that the evidence overruled, newest last. */
-  overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
-  /** Number of further overruled claims; absent in the earliest documents of version 5. */
-  overruledMore: countSchema.default(0),
-  /** Files that the agent changed and that are not in the branch; absent in the earliest documents of version 5. */
-  leftOut: z
-    .array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: z.string().max(MAX_LINE_CHARS) }))
-    .max(MAX_LEFT_OUT)
-    .default([]),
-  /** Number of further left-out files. */
-  leftOutMore: countSchema.default(0),
-  /** Changed lines of the branch, without generated and lock files; null if they were not measured. */
-  lines: countSchema.nullable(),
-  /** Kinds of files that a reviewer looks at first; null if not measured or in earlier versions. */
-  lookAt: z.array(z.enum(lookAtKinds)).nullable().default(null),
-  /** The last review of each task by each step, except reviews without findings. */
-  reviews: z
-    .array(z.object({ task: storedTaskId, step: z.string(), review: reviewSchema }))
-    .max(MAX_REVIEWS)
-    .default([]),
-});
+export const changeSchema = z.lazy(() =>
+  z.object({
+    runs: countSchema,
+    iterations: countSchema,
+    costUsd: amountSchema,
+    /** Number of iterations of unknown cost, as in a task's share. */
+    unpriced: countSchema.default(0),
+    tokens: countSchema,
+    durationMs: countSchema,
+    tasks: z.record(storedTaskId, shareSchema),
+    /** The number of the branch's iteration since which `verify` fails; null if it passes or did not run. */
+    failingSince: countSchema.nullable(),
+    /** Claims that the evidence overruled, newest last. */
+    overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
+    /** Number of further overruled claims; absent in the earliest documents of version 5. */
+    overruledMore: countSchema.default(0),
+    /** Files that the agent changed and that are not in the branch; absent in the earliest documents of version 5. */
+    leftOut: z
+      .array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: z.string().max(MAX_LINE_CHARS) }))
+      .max(MAX_LEFT_OUT)
+      .default([]),
+    /** Number of further left-out files. */
+    leftOutMore: countSchema.default(0),
+    /** Changed lines of the branch, without generated and lock files; null if they were not measured. */
+    lines: countSchema.nullable(),
+    /** Kinds of files that a reviewer looks at first; null if not measured or in earlier versions. */
+    lookAt: z.array(z.enum(lookAtKinds)).nullable().default(null),
+    /** The last review of each task by each step, except reviews without findings. */
+    reviews: z
+      .array(z.object({ task: storedTaskId, step: z.string(), review: reviewSchema }))
+      .max(MAX_REVIEWS)
+      .default([]),
+  }),
+);
 
 /**
  * The work on a lane's branch since it began, over all runs, as its pull request describes it. Money is in US dollars.

@@ -11,19 +11,21 @@ import { cutText } from '../text/phrase.ts';
 /** Number of iterations in a window. */
 export const WINDOW_SIZE = 5;
 
-export const signalsSchema = z.object({
-  indicators: z.array(z.boolean()).max(WINDOW_SIZE),
-  /** Iterations whose EXIT_SIGNAL true was overruled and whose own task was not finished either. */
-  vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
-  /** Lengths of the final messages, in characters. */
-  outputChars: z.array(countSchema).max(WINDOW_SIZE),
-  /** Number of consecutive iterations, up to the newest one, that claim that everything is done. */
-  doneInARow: countSchema,
-  /** Number of consecutive iterations, up to the newest one, with STATUS: BLOCKED. */
-  blockedInARow: countSchema,
-  /** Number of consecutive iterations, up to the newest one, that only tested. */
-  testOnlyInARow: countSchema,
-});
+export const signalsSchema = z.lazy(() =>
+  z.object({
+    indicators: z.array(z.boolean()).max(WINDOW_SIZE),
+    /** Iterations whose EXIT_SIGNAL true was overruled and whose own task was not finished either. */
+    vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
+    /** Lengths of the final messages, in characters. */
+    outputChars: z.array(countSchema).max(WINDOW_SIZE),
+    /** Number of consecutive iterations, up to the newest one, that claim that everything is done. */
+    doneInARow: countSchema,
+    /** Number of consecutive iterations, up to the newest one, with STATUS: BLOCKED. */
+    blockedInARow: countSchema,
+    /** Number of consecutive iterations, up to the newest one, that only tested. */
+    testOnlyInARow: countSchema,
+  }),
+);
 
 /** Rolling windows over the lane's last five iterations, newest last. */
 export type Signals = Immutable<z.infer<typeof signalsSchema>>;
@@ -80,33 +82,35 @@ const errorStreakSchema = z.object({ fingerprint: z.string().max(MAX_FINGERPRINT
 /** An error and the number of consecutive iterations, up to the newest, that had it. */
 type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
 
-export const circuitSchema = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('closed'),
-    totalOpens: countSchema,
-    noProgress: countSchema,
-    errorStreaks: z.array(errorStreakSchema).max(TRACKED_ERRORS),
-    denials: countSchema,
-    decline: countSchema,
-    questionHeld: z.boolean(),
-    /** Number of consecutive iterations in which the agent failed and nothing changed. */
-    agentFailures: countSchema.default(0),
-    /** True if the previous task was set aside, so that the next iteration shows whether that task was the cause. */
-    probes: z.boolean().default(false),
-  }),
-  z.object({
-    kind: z.literal('open'),
-    totalOpens: countSchema,
-    reason: z.enum(circuitReasons),
-    openedAt: instantSchema,
-    /** The task whose iteration opened the circuit; null if unknown. */
-    taskId: storedTaskId.nullable().default(null),
-    /** The failed call that opened the circuit; absent if no failed call opened it. */
-    failure: z
-      .object({ how: z.string().max(MAX_HOW_CHARS), words: z.string().max(MAX_FAILURE_CHARS).nullable() })
-      .exactOptional(),
-  }),
-]);
+export const circuitSchema = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('closed'),
+      totalOpens: countSchema,
+      noProgress: countSchema,
+      errorStreaks: z.array(errorStreakSchema).max(TRACKED_ERRORS),
+      denials: countSchema,
+      decline: countSchema,
+      questionHeld: z.boolean(),
+      /** Number of consecutive iterations in which the agent failed and nothing changed. */
+      agentFailures: countSchema.default(0),
+      /** True if the previous task was set aside, so that the next iteration shows whether that task was the cause. */
+      probes: z.boolean().default(false),
+    }),
+    z.object({
+      kind: z.literal('open'),
+      totalOpens: countSchema,
+      reason: z.enum(circuitReasons),
+      openedAt: instantSchema,
+      /** The task whose iteration opened the circuit; null if unknown. */
+      taskId: storedTaskId.nullable().default(null),
+      /** The failed call that opened the circuit; absent if no failed call opened it. */
+      failure: z
+        .object({ how: z.string().max(MAX_HOW_CHARS), words: z.string().max(MAX_FAILURE_CHARS).nullable() })
+        .exactOptional(),
+    }),
+  ]),
+);
 
 /**
  * The stored circuit. HALF_OPEN is never stored, because it follows from `noProgress` (diagnosis) or from `openedAt`

@@ -45,16 +45,18 @@ export const notificationKinds = [
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
-export const notificationSchema = z.object({
-  kind: z.enum(notificationKinds),
-  /** Id of the task, or the lane as `subjectOfLane` names it. */
-  about: z.string().max(120),
-  /** Number of the issue or pull request with the comment; null if only the webhook was notified. */
-  thread: z.number().int().positive().nullable(),
-  /** GitHub's id of the comment; null if GitHub refused the comment, which is not posted again. */
-  comment: z.number().int().positive().nullable(),
-  at: instantSchema,
-});
+export const notificationSchema = z.lazy(() =>
+  z.object({
+    kind: z.enum(notificationKinds),
+    /** Id of the task, or the lane as `subjectOfLane` names it. */
+    about: z.string().max(120),
+    /** Number of the issue or pull request with the comment; null if only the webhook was notified. */
+    thread: z.number().int().positive().nullable(),
+    /** GitHub's id of the comment; null if GitHub refused the comment, which is not posted again. */
+    comment: z.number().int().positive().nullable(),
+    at: instantSchema,
+  }),
+);
 
 /** A comment by which people were notified. */
 export type Notification = Immutable<z.infer<typeof notificationSchema>>;

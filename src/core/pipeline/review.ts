@@ -28,34 +28,42 @@ const MAX_STARTS = 50;
 /** Maximum number of lists of findings in a final message; an agent gives one. */
 const MAX_LISTS = 50;
 
-const findingSchema = z.object({
-  file: z.string().min(1).describe('Path of the file, relative to the root of the repository.'),
-  line: z
-    .int()
-    .min(0)
-    .nullable()
-    .default(null)
-    .overwrite((line) => (line === 0 ? null : line))
-    .describe('Line in the file; null or 0 for the file as a whole.'),
-  severity: z.enum(severities).describe('`high`: must not be merged; `medium`: should be fixed; `low`: a suggestion.'),
-  text: z.string().min(1).describe('What is wrong, and what happens because of it.'),
-});
+const findingSchema = z.lazy(() =>
+  z.object({
+    file: z.string().min(1).describe('Path of the file, relative to the root of the repository.'),
+    line: z
+      .int()
+      .min(0)
+      .nullable()
+      .default(null)
+      .overwrite((line) => (line === 0 ? null : line))
+      .describe('Line in the file; null or 0 for the file as a whole.'),
+    severity: z
+      .enum(severities)
+      .describe('`high`: must not be merged; `medium`: should be fixed; `low`: a suggestion.'),
+    text: z.string().min(1).describe('What is wrong, and what happens because of it.'),
+  }),
+);
 
 /** The findings that a reviewing agent gives at the end of its final message. */
-const findingsSchema = z.object({ findings: z.array(findingSchema).describe('Empty if nothing was found.') });
+const findingsSchema = z.lazy(() =>
+  z.object({ findings: z.array(findingSchema).describe('Empty if nothing was found.') }),
+);
 
-export const reviewSchema = z.object({
-  agent: z.enum(AGENT_NAMES),
-  hold: z.enum(reviewHolds),
-  /** The reason why the findings are not known; null if they are. */
-  unreadable: z.string().nullable(),
-  /** The findings that are kept, the worst first. */
-  findings: z.array(findingSchema).max(MAX_FINDINGS),
-  /** Number of further findings. */
-  more: countSchema,
-  /** Number of all findings that keep the task from being done. */
-  holding: countSchema,
-});
+export const reviewSchema = z.lazy(() =>
+  z.object({
+    agent: z.enum(AGENT_NAMES),
+    hold: z.enum(reviewHolds),
+    /** The reason why the findings are not known; null if they are. */
+    unreadable: z.string().nullable(),
+    /** The findings that are kept, the worst first. */
+    findings: z.array(findingSchema).max(MAX_FINDINGS),
+    /** Number of further findings. */
+    more: countSchema,
+    /** Number of all findings that keep the task from being done. */
+    holding: countSchema,
+  }),
+);
 
 /** The result of an agent's review. Its texts are untrusted data. */
 export type ReviewResult = Immutable<z.infer<typeof reviewSchema>>;

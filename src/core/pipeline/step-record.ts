@@ -8,56 +8,62 @@ import { completeSentence, toOneLine } from '../text/phrase.ts';
 import { type StepThresholds, stepKinds } from './pipeline.ts';
 import { isHeldBy, type ReviewResult, reviewSchema } from './review.ts';
 
-const stepCircuitSchema = z.object({
-  /** Number of failures in a row, up to the newest run. */
-  failures: countSchema,
-  /** Instant at which the circuit opened; null if it is closed. */
-  openedAt: instantSchema.nullable(),
-});
+const stepCircuitSchema = z.lazy(() =>
+  z.object({
+    /** Number of failures in a row, up to the newest run. */
+    failures: countSchema,
+    /** Instant at which the circuit opened; null if it is closed. */
+    openedAt: instantSchema.nullable(),
+  }),
+);
 
 /** A step's own circuit. */
 export type StepCircuit = Immutable<z.infer<typeof stepCircuitSchema>>;
 
-const resultSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('passed') }),
-  /** `code` is the exit code of a command that exited. */
-  z.object({ kind: z.literal('failed'), why: z.string(), code: z.number().int().nullable() }),
-  z.object({ kind: z.literal('skipped'), why: z.enum(['done-once', 'circuit-open']) }),
-  z.object({ kind: z.literal('not-reached'), why: z.string() }),
-]);
+const resultSchema = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('passed') }),
+    /** `code` is the exit code of a command that exited. */
+    z.object({ kind: z.literal('failed'), why: z.string(), code: z.number().int().nullable() }),
+    z.object({ kind: z.literal('skipped'), why: z.enum(['done-once', 'circuit-open']) }),
+    z.object({ kind: z.literal('not-reached'), why: z.string() }),
+  ]),
+);
 
 export type StepResult = Immutable<z.infer<typeof resultSchema>>;
 
-export const stepRecordSchema = z.object({
-  name: z.string(),
-  kind: z.enum(stepKinds),
-  /** True if a failure of the step is only reported and does not keep its tasks from being done. */
-  optional: z.boolean(),
-  result: resultSchema,
-  attempts: countSchema,
-  durationMs: z.number(),
-  /** The end of a command's output. */
-  tail: z.string(),
-  /** True if the step changed the content of the work tree. */
-  changed: z.boolean(),
-  calls: z.array(callUsageSchema),
-  /** The refused tool calls of the step's agent. */
-  denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
-  /** The step's own tool rules; null for the run's rules. */
-  allowedTools: z.array(z.string()).nullable(),
-  /** The marker that the step set; null if it set none. */
-  marker: z.string().nullable(),
-  /** The step's circuit after the iteration; null if it has none. */
-  circuit: stepCircuitSchema.nullable(),
-  /** The step's own agent; absent if it is the agent of the iteration. */
-  agent: z.enum(AGENT_NAMES).exactOptional(),
-  /**
-   * The reason why that agent cannot be called at all, and until when; `until` is null if a person must change
-   * something.
-   */
-  refused: z.object({ why: z.string(), until: anyInstant.nullable() }).exactOptional(),
-  review: reviewSchema.exactOptional(),
-});
+export const stepRecordSchema = z.lazy(() =>
+  z.object({
+    name: z.string(),
+    kind: z.enum(stepKinds),
+    /** True if a failure of the step is only reported and does not keep its tasks from being done. */
+    optional: z.boolean(),
+    result: resultSchema,
+    attempts: countSchema,
+    durationMs: z.number(),
+    /** The end of a command's output. */
+    tail: z.string(),
+    /** True if the step changed the content of the work tree. */
+    changed: z.boolean(),
+    calls: z.array(callUsageSchema),
+    /** The refused tool calls of the step's agent. */
+    denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
+    /** The step's own tool rules; null for the run's rules. */
+    allowedTools: z.array(z.string()).nullable(),
+    /** The marker that the step set; null if it set none. */
+    marker: z.string().nullable(),
+    /** The step's circuit after the iteration; null if it has none. */
+    circuit: stepCircuitSchema.nullable(),
+    /** The step's own agent; absent if it is the agent of the iteration. */
+    agent: z.enum(AGENT_NAMES).exactOptional(),
+    /**
+     * The reason why that agent cannot be called at all, and until when; `until` is null if a person must change
+     * something.
+     */
+    refused: z.object({ why: z.string(), until: anyInstant.nullable() }).exactOptional(),
+    review: reviewSchema.exactOptional(),
+  }),
+);
 
 /** A measured step of an iteration's pipeline. */
 export type StepRecord = Immutable<z.infer<typeof stepRecordSchema>>;
@@ -215,12 +221,14 @@ export const MAX_STEP_NAME_CHARS = 60;
 /** Maximum length of the path of a file that a pipeline names. */
 export const MAX_FILE_CHARS = 300;
 
-export const stepMemorySchema = z.object({
-  /** Names of the marker files of steps that have run on this lane. */
-  markers: z.array(z.string().max(MAX_FILE_CHARS)).max(MAX_STEPS),
-  /** Circuits by the name of their step; a step that never failed has none. */
-  circuits: z.record(z.string().max(MAX_STEP_NAME_CHARS), stepCircuitSchema),
-});
+export const stepMemorySchema = z.lazy(() =>
+  z.object({
+    /** Names of the marker files of steps that have run on this lane. */
+    markers: z.array(z.string().max(MAX_FILE_CHARS)).max(MAX_STEPS),
+    /** Circuits by the name of their step; a step that never failed has none. */
+    circuits: z.record(z.string().max(MAX_STEP_NAME_CHARS), stepCircuitSchema),
+  }),
+);
 
 /** The pipeline state that a lane keeps between runs. */
 export type StepMemory = Immutable<z.infer<typeof stepMemorySchema>>;

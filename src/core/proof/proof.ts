@@ -23,26 +23,32 @@ const named = z.array(z.string().max(MAX_NAME_CHARS)).max(MAX_NAMES);
  * new test is named, but `failing` tests fail. `whole`: the output names no test, so only the result of `verify` is
  * known.
  */
-const withoutSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('new'), of: z.enum(['test', 'file']), count: countSchema, passing: countSchema, named }),
-  z.object({ kind: z.literal('changed'), failing: countSchema }),
-  z.object({ kind: z.literal('whole'), passed: z.boolean() }),
-  z.object({ kind: z.literal('undecided'), why: z.enum(undecided) }),
-]);
+const withoutSchema = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('new'), of: z.enum(['test', 'file']), count: countSchema, passing: countSchema, named }),
+    z.object({ kind: z.literal('changed'), failing: countSchema }),
+    z.object({ kind: z.literal('whole'), passed: z.boolean() }),
+    z.object({ kind: z.literal('undecided'), why: z.enum(undecided) }),
+  ]),
+);
 
 /** `failed`: `failing` changed tests fail in their old form; 0 if the output names none. */
-const oldSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('passed') }),
-  z.object({ kind: z.literal('failed'), failing: countSchema, named }),
-  z.object({ kind: z.literal('undecided'), why: z.enum(undecided) }),
-]);
+const oldSchema = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('passed') }),
+    z.object({ kind: z.literal('failed'), failing: countSchema, named }),
+    z.object({ kind: z.literal('undecided'), why: z.enum(undecided) }),
+  ]),
+);
 
-export const proofSchema = z.object({
-  /** The result of `verify` without the task's change. */
-  without: withoutSchema,
-  /** The result of `verify` with the old form of the task's changed tests; null if none. */
-  old: oldSchema.nullable(),
-});
+export const proofSchema = z.lazy(() =>
+  z.object({
+    /** The result of `verify` without the task's change. */
+    without: withoutSchema,
+    /** The result of `verify` with the old form of the task's changed tests; null if none. */
+    old: oldSchema.nullable(),
+  }),
+);
 
 /** The proof of a task's change by its tests. */
 export type Proof = Immutable<z.infer<typeof proofSchema>>;

@@ -19,7 +19,9 @@ const placeSchema = z.object({
 
 export type SettingPlace = Immutable<z.infer<typeof placeSchema>>;
 
-export const foundSettingSchema = z.object({ input: z.string(), text: z.string(), places: z.array(placeSchema) });
+export const foundSettingSchema = z.lazy(() =>
+  z.object({ input: z.string(), text: z.string(), places: z.array(placeSchema) }),
+);
 
 /**
  * A setting from the input `settings`, the environment or a settings file of another Ralph, with its place. The input

@@ -6,19 +6,21 @@ import type { LaneId } from '../tasks/ids.ts';
 /** Maximum duration of a lease: a self-hosted job may take five days, which is GitHub's longest. */
 export const MAX_LEASE_MS = 5 * DAY_MS;
 
-export const leaseSchema = z
-  .object({
-    /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
-    mark: z.string().min(1).max(100),
-    /** GitHub's run id; `local` outside of Actions. */
-    runId: z.string().min(1).max(40),
-    runAttempt: z.int().min(1),
-    runUrl: z.string().max(500),
-    acquiredAt: instantSchema,
-    /** The run's own deadline plus the time for publishing, in ms. */
-    durationMs: z.number().int().min(0).max(MAX_LEASE_MS),
-  })
-  .transform(withRunTag);
+export const leaseSchema = z.lazy(() =>
+  z
+    .object({
+      /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
+      mark: z.string().min(1).max(100),
+      /** GitHub's run id; `local` outside of Actions. */
+      runId: z.string().min(1).max(40),
+      runAttempt: z.int().min(1),
+      runUrl: z.string().max(500),
+      acquiredAt: instantSchema,
+      /** The run's own deadline plus the time for publishing, in ms. */
+      durationMs: z.number().int().min(0).max(MAX_LEASE_MS),
+    })
+    .transform(withRunTag),
+);
 
 /** A run's exclusive claim on a lane. Instants and durations in ms. */
 export type Lease = Immutable<z.infer<typeof leaseSchema>>;

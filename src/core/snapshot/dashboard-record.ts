@@ -26,7 +26,7 @@ const MAX_LISTED = 500;
 /** Time in ms after which a tick is free again if its run was killed before it obeyed the tick. */
 const TAKEN_MS = 10 * MINUTE_MS;
 
-const keptTickSchema = tickSchema.extend({
+const keptTickSchema = tickSchema.unwrap().extend({
   /** The run that is obeying the tick; null if no run is obeying it. */
   taken: z
     .object({ runTag: z.string().max(200), until: instantSchema })

@@ -79,7 +79,11 @@ export const newestRunSchema = firstSchema.extend({
   /** The configured model of the agent; null if its CLI chose, and in runs of version 1. */
   model: z.string().max(100).nullable(),
   /** The measured isolation; null if nothing was measured, and in runs of version 1. */
-  isolation: isolationFacts.pick({ level: true, network: true, keyHidden: true, probe: true }).strip().nullable(),
+  isolation: isolationFacts
+    .unwrap()
+    .pick({ level: true, network: true, keyHidden: true, probe: true })
+    .strip()
+    .nullable(),
   /** Number of iterations of unknown cost, which `costUsd` lacks; null in runs of version 1. */
   unpriced: countSchema.nullable().default(null),
   /** Number of requests to GitHub's API that the publishing job had sent by then; null if not counted. */

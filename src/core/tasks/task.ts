@@ -53,16 +53,18 @@ export const taskObstacles = [
 ] as const;
 export type TaskObstacle = (typeof taskObstacles)[number];
 
-export const queuedTaskSchema = z.object({
-  id: z.string(),
-  /** The task's priority; 1 is highest. */
-  priority: z.number(),
-  dependsOn: z.array(z.string()),
-  /** True if the task never blocks completion. */
-  optional: z.boolean(),
-  /** The reason why an open task may not be worked on; null if it may be. */
-  obstacle: z.enum(taskObstacles).nullable(),
-});
+export const queuedTaskSchema = z.lazy(() =>
+  z.object({
+    id: z.string(),
+    /** The task's priority; 1 is highest. */
+    priority: z.number(),
+    dependsOn: z.array(z.string()),
+    /** True if the task never blocks completion. */
+    optional: z.boolean(),
+    /** The reason why an open task may not be worked on; null if it may be. */
+    obstacle: z.enum(taskObstacles).nullable(),
+  }),
+);
 
 /** The part of a task that decisions read. */
 export type QueuedTask = Immutable<z.infer<typeof queuedTaskSchema>>;
@@ -98,73 +100,80 @@ export const MAX_NAMED_PATHS = 5;
 export const MAX_NAMED_PATH_CHARS = 200;
 const namedPaths = z.array(z.string().max(MAX_NAMED_PATH_CHARS)).max(MAX_NAMED_PATHS);
 
-const refusedWorkSchema = z.object({
-  /** Number of refusals in a row. */
-  times: countSchema,
-  /** The problem, the remedy, and the server's words. */
-  words: z.string().max(MAX_SERVER_WORDS_CHARS),
-  /** Files that were left out of the branch; empty if a whole iteration was left out. */
-  files: namedPaths,
-});
+const refusedWorkSchema = z.lazy(() =>
+  z.object({
+    /** Number of refusals in a row. */
+    times: countSchema,
+    /** The problem, the remedy, and the server's words. */
+    words: z.string().max(MAX_SERVER_WORDS_CHARS),
+    /** Files that were left out of the branch; empty if a whole iteration was left out. */
+    files: namedPaths,
+  }),
+);
 
 /** Work of a task that the git server refused. */
 export type RefusedWork = Immutable<z.infer<typeof refusedWorkSchema>>;
 
-const approvalSchema = z.object({
-  /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
-  text: z.string().max(64),
-  /** Login of the person who added the label. */
-  by: z.string().max(100),
-  /** The instant at which they asked for the work: added the label, or reopened the issue. */
-  at: instantSchema,
-});
+const approvalSchema = z.lazy(() =>
+  z.object({
+    /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
+    text: z.string().max(64),
+    /** Login of the person who added the label. */
+    by: z.string().max(100),
+    /** The instant at which they asked for the work: added the label, or reopened the issue. */
+    at: instantSchema,
+  }),
+);
 
 /** Approval of an issue's text: the label is consent to the text that it was added to. */
 export type Approval = Immutable<z.infer<typeof approvalSchema>>;
 
 const mark = z.literal(true).optional();
 
-export const taskProgressSchema = z.object({
-  /** `finished`: an iteration's work on it was accepted, and no check has proven the commit yet. */
-  state: z.enum([...taskStates, 'finished']),
-  /** Iterations spent on it. */
-  attempts: countSchema,
-  /** Tree of the work tree when the task was started; a task is only done when content differs from it. */
-  startedTree: objectId.nullable().default(null),
-  /** HEAD after the iteration that finished it. */
-  doneCommit: objectId.nullable().default(null),
-  /** The reason why the task is failed, blocked or stuck; null if it is not. */
-  reason: z.enum(stuckReasons).nullable().default(null),
-  /** Number of times in a row that the task was set aside, and the last instant; null if it made progress since. */
-  setAside: z.object({ times: countSchema, at: instantSchema }).nullable().default(null),
-  /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
-  refused: refusedWorkSchema.optional(),
-  /** Protected paths that a task blocked as `withheld` needs; large states lack it. */
-  needs: namedPaths.optional(),
-  /**
-   * Set for a finished task that was reopened because no verification of the head had passed: the next one that passes
-   * makes it done.
-   */
-  unproven: mark,
-  /** Set for a done task that the branch's version of its file does not list, so that the file cannot mark it. */
-  unmarked: mark,
-  /**
-   * Set for a task that its file calls failed or blocked and that a person retried, until an iteration is spent on it.
-   */
-  retried: mark,
-  /**
-   * The most that iterations on it may cost, in US dollars, and what they have cost. Set for a sub-issue of an approved
-   * proposal.
-   */
-  ceiling: z.object({ usd: amountSchema, spentUsd: amountSchema }).optional(),
-  /** Consent to the text of the issue that was worked on last. */
-  approval: approvalSchema.optional(),
-  /**
-   * Set if another lane worked on it last: its progress is a copy of that lane's progress, until it is worked on here.
-   * `at` is when that lane's run ended.
-   */
-  answer: z.object({ lane: z.string().max(120), at: instantSchema }).optional(),
-});
+export const taskProgressSchema = z.lazy(() =>
+  z.object({
+    /** `finished`: an iteration's work on it was accepted, and no check has proven the commit yet. */
+    state: z.enum([...taskStates, 'finished']),
+    /** Iterations spent on it. */
+    attempts: countSchema,
+    /** Tree of the work tree when the task was started; a task is only done when content differs from it. */
+    startedTree: objectId.nullable().default(null),
+    /** HEAD after the iteration that finished it. */
+    doneCommit: objectId.nullable().default(null),
+    /** The reason why the task is failed, blocked or stuck; null if it is not. */
+    reason: z.enum(stuckReasons).nullable().default(null),
+    /** Number of times in a row that the task was set aside, and the last instant; null if it made progress since. */
+    setAside: z.object({ times: countSchema, at: instantSchema }).nullable().default(null),
+    /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
+    refused: refusedWorkSchema.optional(),
+    /** Protected paths that a task blocked as `withheld` needs; large states lack it. */
+    needs: namedPaths.optional(),
+    /**
+     * Set for a finished task that was reopened because no verification of the head had passed: the next one that
+     * passes makes it done.
+     */
+    unproven: mark,
+    /** Set for a done task that the branch's version of its file does not list, so that the file cannot mark it. */
+    unmarked: mark,
+    /**
+     * Set for a task that its file calls failed or blocked and that a person retried, until an iteration is spent on
+     * it.
+     */
+    retried: mark,
+    /**
+     * The most that iterations on it may cost, in US dollars, and what they have cost. Set for a sub-issue of an
+     * approved proposal.
+     */
+    ceiling: z.object({ usd: amountSchema, spentUsd: amountSchema }).optional(),
+    /** Consent to the text of the issue that was worked on last. */
+    approval: approvalSchema.optional(),
+    /**
+     * Set if another lane worked on it last: its progress is a copy of that lane's progress, until it is worked on
+     * here. `at` is when that lane's run ended.
+     */
+    answer: z.object({ lane: z.string().max(120), at: instantSchema }).optional(),
+  }),
+);
 
 /** Everything that a lane knows about a task. */
 export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;

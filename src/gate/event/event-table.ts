@@ -51,7 +51,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'schedule',
     types: null,
     does: 'Works the queue: all tasks that may be worked on, on the branch `ralph/queue`.',
-    payload: payloadSchemas.any,
+    payload: () => z.unknown(),
     means: () => meaningOfQueueWork(null),
   }),
   row({

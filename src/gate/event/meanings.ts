@@ -21,8 +21,8 @@ import {
   withdrawalEvents,
 } from './intent.ts';
 
-// GitHub's own limits are lower, so GitHub did not send a payload that exceeds these. Each schema is built when an event
-// needs it, because a run reads only one.
+// GitHub's own limits are lower, so GitHub did not send a payload that exceeds these. Each schema is built when an
+// event needs it, because a run reads only one.
 const name = () => z.string().max(1000);
 
 /** A text that somebody wrote; a missing text becomes an empty one. */
@@ -47,8 +47,6 @@ const node = () =>
     .nullable()
     .catch(null);
 
-const action = () => z.string().max(100);
-
 const account = () =>
   z
     .object({ login: z.string().max(100), id: number(), type: z.string().max(40) })
@@ -72,13 +70,10 @@ const label = () => z.object({ name: name() });
 
 const fullName = () => z.object({ full_name: z.string().max(300) });
 
-/** The account that opened an issue or pull request. */
-const user = () => account().nullish();
-
 const pull = () =>
   z.object({
     number: number(),
-    user: user(),
+    user: account().nullish(),
     head: z.object({ ref: name(), sha: sha(), repo: fullName().nullable() }),
     base: z.object({ repo: fullName() }),
   });
@@ -94,13 +89,11 @@ const given = () =>
     .nullish()
     .transform((inputs) => (inputs?.command ?? '').trim());
 
-const conclusion = () => z.string().max(40).nullish();
-
 const repository = () => z.object({ id: number() });
 
 const suite = () =>
   z.object({
-    conclusion: conclusion(),
+    conclusion: z.string().max(40).nullish(),
     head_branch: name().nullish(),
     head_sha: sha(),
     pull_requests: z
@@ -113,7 +106,6 @@ type SuitePayload = z.output<ReturnType<typeof suite>>;
 
 /** The fields that are read from the payload of each event, of which GitHub sends many more. */
 export const payloadSchemas = {
-  any: () => z.unknown(),
   // Some servers do not name the person who dispatched, so the sender is optional.
   dispatch: () => z.object({ inputs: given(), sender: account().optional().catch(undefined) }),
   repositoryDispatch: () => z.object({ client_payload: given(), sender: account() }),
@@ -130,7 +122,7 @@ export const payloadSchemas = {
   commented: () =>
     z.object({
       comment: z.object({ id: number(), body: text(), created_at: z.iso.datetime({ offset: true }).nullish() }),
-      issue: issue().extend({ title: name().nullish(), body: text(), user: user() }),
+      issue: issue().extend({ title: name().nullish(), body: text(), user: account().nullish() }),
       sender: account(),
     }),
   closedPull: () =>
@@ -144,14 +136,14 @@ export const payloadSchemas = {
     }),
   reviewed: () =>
     z.object({
-      action: action(),
+      action: z.string().max(100),
       review: z.object({ node_id: node(), state: z.string().max(40), body: text() }),
       pull_request: openPull(),
       sender: account(),
     }),
   reviewCommented: () =>
     z.object({
-      action: action(),
+      action: z.string().max(100),
       comment: z.object({ node_id: node(), body: text(), in_reply_to_id: number().nullish() }),
       pull_request: openPull(),
       sender: account(),
@@ -163,7 +155,7 @@ export const payloadSchemas = {
       workflow: z.object({ path: name() }).nullish(),
       repository: repository(),
     }),
-  status: () => z.object({ state: conclusion(), sha: sha(), branches: z.array(label()).max(1000) }),
+  status: () => z.object({ state: z.string().max(40).nullish(), sha: sha(), branches: z.array(label()).max(1000) }),
 };
 
 export const NO_ASKER: Asker = { kind: 'nobody' };

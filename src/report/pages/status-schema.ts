@@ -151,10 +151,12 @@ export const ralphStatusSchema = z.object({
       from: z
         .enum(isolationSources)
         .describe('Source of the facts: the job that measured them, or the record of the main step.'),
-      level: isolationFacts.shape.level,
-      network: isolationFacts.shape.network.describe(
-        '`limited`: only allowed hosts; `any`: all hosts were allowed; `open`: nothing could limit it.',
-      ),
+      level: isolationFacts.unwrap().shape.level,
+      network: isolationFacts
+        .unwrap()
+        .shape.network.describe(
+          '`limited`: only allowed hosts; `any`: all hosts were allowed; `open`: nothing could limit it.',
+        ),
       allowedHosts: whole,
       refusedHosts: whole.describe('Number of hosts to which programs of the agent were refused access.'),
       checks: whole.nullable().describe('Number of checks from inside the isolation; null: none were made.'),

@@ -45,7 +45,7 @@ import { computeKnownCostUsd } from '../../report/sentences/spend.ts';
 import { takeWork, type TakenWork } from '../../processes/same-program.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
-import { endAgent } from '../agent.ts';
+import { endAgent } from '../isolation/isolated.ts';
 import { type LaneOfRun, workInProcesses, cleanUpAfter } from './processes/beside.ts';
 import { createCheckoutFiles } from './checkout-state.ts';
 import { hasCollector, collectSecrets, systemClock } from '../world.ts';

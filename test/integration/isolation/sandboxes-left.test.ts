@@ -27,7 +27,7 @@ import {
 import { removeAbandoned, removeAgentSandbox } from '../../../src/isolation/namespaces/remove.ts';
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
 import { RESERVATION_PREFIX } from '../../../src/isolation/namespaces/scripts.ts';
-import { removeRunSandboxes } from '../../../src/wiring/agent.ts';
+import { removeRunSandboxes } from '../../../src/wiring/isolation/isolated.ts';
 import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { createRunnerFolders } from './sandbox-fixture.ts';
 

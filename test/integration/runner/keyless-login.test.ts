@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { KEYLESS } from '../../../scripts/reusable-workflow.ts';
-import { loginTermField, parseField } from '../../../src/config/fields.ts';
+import { loginTermField, parseInputText } from '../../../src/config/fields.ts';
 
 interface Step {
   readonly id?: string;
@@ -40,7 +40,7 @@ async function runStep(id: string, env: Readonly<Record<string, string>>, curl =
 
 /** Returns the seconds from now until the instant in an output, which the action itself must be able to read. */
 function secondsUntil(text: string | undefined): number {
-  const term = parseField(loginTermField, text ?? '').value;
+  const term = parseInputText(loginTermField, text ?? '').value;
   if (term.kind !== 'until') throw new Error(`${text ?? ''} is no instant.`);
   return (term.endsAt - Date.now()) / 1000;
 }

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { deriveConclusion, type Outcome, type OutcomeKind } from '../../../src/core/outcome.ts';
+import { verificationKinds, verificationSchema } from '../../../src/core/evidence.ts';
+import {
+  deriveConclusion,
+  type Outcome,
+  type OutcomeKind,
+  outcomeKinds,
+  outcomeSchema,
+} from '../../../src/core/outcome.ts';
 
 const at = Date.parse('2026-11-21T17:05:00Z');
 const circuit = (tripped: 'this-run' | 'earlier'): Outcome => ({
@@ -59,4 +66,11 @@ describe('fail-on', () => {
     expect(deriveConclusion({ kind: 'limit', reason: 'iterations' }, ['limit'])).toBe('failure');
     expect(deriveConclusion({ kind: 'blocked', reason: 'needs_human' }, ['blocked'])).toBe('failure');
   });
+});
+
+test.each([
+  ['an outcome', outcomeKinds, outcomeSchema.unwrap().options],
+  ['a verification', verificationKinds, verificationSchema.unwrap().options],
+])('the kinds of %s are those of its schema', (_, kinds, options) => {
+  expect([...kinds]).toEqual([...new Set(options.map(({ shape }) => shape.kind.value))]);
 });

@@ -66,7 +66,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ],
     ['# s per request, # retries', seconds('github/client', 'requestMs'), of('github/client', 'retries')],
     ['| cancelling | # s', of('wiring/machine', /within (\d+) s of that signal/)],
-    ['then has # s to publish', seconds('entries/post', 'publishMs')],
+    ['then has # s to publish', seconds('entries/finish-run', 'publishMs')],
     [
       'at least # of the last # iterations',
       of('core/lane/decide', 'INDICATORS_TO_COMPLETE'),

@@ -11,7 +11,7 @@ import type { WorkIntake } from '../../../handover/intake.ts';
 import type { Interruption } from '../../../home/status-files.ts';
 import type { StateStore } from '../../../ports/state.ts';
 import { runSameProgram } from '../../../processes/same-program.ts';
-import { endAgent, removeRunSandboxes } from '../../agent.ts';
+import { endAgent, removeRunSandboxes } from '../../isolation/isolated.ts';
 import type { World } from '../../world.ts';
 import { locateLaneFolders, buildRunFolderPath, type RunFolders, folderOfLanes } from '../place.ts';
 import { runTagOfLane } from '../../../core/sharing/lease.ts';

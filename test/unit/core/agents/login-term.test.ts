@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loginTermField, parseField } from '../../../../src/config/fields.ts';
+import { loginTermField, parseInputText } from '../../../../src/config/fields.ts';
 import { describeMissingIsolation, limitRunTime, type LoginTerm } from '../../../../src/core/agents/login-term.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 
@@ -53,11 +53,11 @@ describe('the input login-ends', () => {
     ['"2026-01-31T12:00:00.000Z"', { kind: 'until', endsAt: NOW }],
     ['2026-01-31T13:00:00+01:00', { kind: 'until', endsAt: NOW }],
   ])('%j', (text, term) => {
-    expect(parseField(loginTermField, text)).toEqual({ value: term, problems: [] });
+    expect(parseInputText(loginTermField, text)).toEqual({ value: term, problems: [] });
   });
 
   test.each(['soon', '60', '2026-01-31', '""', 'None'])('%j is refused', (text) => {
-    expect(parseField(loginTermField, text).problems).toEqual([
+    expect(parseInputText(loginTermField, text).problems).toEqual([
       'must be `none`, or an instant such as 2026-01-31T12:00:00Z',
     ]);
   });
