@@ -92,7 +92,7 @@ export async function setupOfWholeWorkspace(
   workspace: Workspace,
   { env, treesIn }: { readonly env: NodeJS.ProcessEnv; readonly treesIn: string },
 ): Promise<OwnSetup> {
-  const settings = await readSettings(workspace, env);
+  const settings = await readContentSettings(workspace, env);
   const ofPerson = settings.findLast(({ name }) => name === 'excludesfile')?.value ?? '';
   const files = [ofPerson, join(workspace.commonFolder, 'info', 'exclude')].filter(isAbsolute);
   const texts = await Promise.all(files.map((path) => readFollowingLinks(path)));
@@ -213,7 +213,7 @@ async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<s
   return isSparse ? patterns.bytes.toString() : null;
 }
 
-interface Setting {
+interface ContentSetting {
   readonly name: string;
   readonly value: string;
 }
@@ -222,7 +222,7 @@ interface Setting {
  * Returns the settings in force in the workspace that change the meaning of content, but start no program: also those
  * of the person whose machine it is, by which git made the checkout. They are read before any agent has run.
  */
-async function readSettings(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<readonly Setting[]> {
+async function readContentSettings(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<readonly ContentSetting[]> {
   const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'precomposeunicode', 'excludesfile'];
   const variables = { GIT_DIR: workspace.gitFolder };
   const git = createGit({ folder: workspace.top, env, variables, configuration: 'own' });
@@ -237,7 +237,11 @@ async function readSettings(workspace: Workspace, env: NodeJS.ProcessEnv): Promi
 }
 
 /** Returns the config of our git directories with these settings. */
-async function configText(settings: readonly Setting[], { objectFormat }: Workspace, treesIn: string): Promise<string> {
+async function configText(
+  settings: readonly ContentSetting[],
+  { objectFormat }: Workspace,
+  treesIn: string,
+): Promise<string> {
   const lines = settings.flatMap(({ name, value }) =>
     /^(?:true|false|input|lf|crlf|native)$/.test(value) ? [`\t${name} = ${value}`] : [],
   );
