@@ -48,7 +48,7 @@ export interface Git {
  * The surroundings of commands. `variables` contain GIT_DIR and similar ones. Errors never contain a text of `hide`.
  * `configuration: 'own'` is the only exception to the settings below: the person who runs this on their machine reaches
  * the server with their own git configuration, credential helpers and ssh. It is only for a repository that we made
- * ourselves.
+ * ourselves, and for reading settings, which starts no program.
  */
 interface GitSetup {
   readonly folder: string;

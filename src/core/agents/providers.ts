@@ -149,7 +149,7 @@ export function isLimitRepeated(
   { agentError, usageLimit }: ProviderCall['analysis'],
   before: ProviderCircuit | undefined,
 ): boolean {
-  // An overloaded server is no limit of the conversation.
+  // The size of a conversation does not overload a server.
   if (agentError?.kind !== 'rate-limit' || usageLimit?.resumeAt !== null || usageLimit.byPerson === true) return false;
   return before?.kind === 'open' && before.why === 'limit';
 }

@@ -159,10 +159,10 @@ export function decideLoopAction(situation: LoopSituation): LoopAction {
 function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const { known, state, run, now } = situation;
   const { task } = step;
-  // At its beginning, a run has already obeyed every order, so it asks only after an iteration.
-  if (run.iterations > 0 && known.orders === null) return { kind: 'ask-orders' };
-  // The gate has just looked up people's changes, so a run looks again only after an iteration or a minute.
+  // The gate has just obeyed every order and looked up people's changes, so a run asks again only after an iteration or
+  // a minute, which the verification of the base may take.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
+  if (isLongAgo && known.orders === null) return { kind: 'ask-orders' };
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call, so its verification comes first.
   const action = listUnverifiedTasks(state).includes(task.id) ? dueHeadVerification(situation, null) : null;

@@ -1,5 +1,5 @@
 import { lstat, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
@@ -92,8 +92,12 @@ export async function setupOfWholeWorkspace(
   workspace: Workspace,
   { env, treesIn }: { readonly env: NodeJS.ProcessEnv; readonly treesIn: string },
 ): Promise<OwnSetup> {
-  const excludes = (await readFollowingLinks(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '';
-  return { env, hide: [], config: await configText(workspace, { env, treesIn }), sparse: null, excludes };
+  const settings = await readContentSettings(workspace, env);
+  const ofPerson = settings.findLast(({ name }) => name === 'excludesfile')?.value ?? '';
+  const files = [ofPerson, join(workspace.commonFolder, 'info', 'exclude')].filter(isAbsolute);
+  const texts = await Promise.all(files.map((path) => readFollowingLinks(path)));
+  const excludes = texts.map((text) => text?.bytes.toString() ?? '').join('\n');
+  return { env, hide: [], config: await configText(settings, workspace, treesIn), sparse: null, excludes };
 }
 
 /** Creates a repository in `folder`, with an empty index. */
@@ -209,34 +213,41 @@ async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<s
   return isSparse ? patterns.bytes.toString() : null;
 }
 
+interface ContentSetting {
+  readonly name: string;
+  readonly value: string;
+}
+
 /**
- * Returns the workspace's settings that change the meaning of content, but start no program. They are read before any
- * agent has run.
+ * Returns the settings in force in the workspace that change the meaning of content, but start no program: also those
+ * of the person whose machine it is, by which git made the checkout. They are read before any agent has run.
  */
-async function configText(
-  workspace: Workspace,
-  { env, treesIn }: Parameters<typeof setupOfWholeWorkspace>[1],
-): Promise<string> {
-  const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'precomposeunicode'];
-  const git = createGit({ folder: workspace.top, env, variables: { GIT_DIR: workspace.gitFolder } });
-  const listed = await git.answer([
-    'config',
-    '--local',
-    '--no-includes',
-    '-z',
-    '--get-regexp',
-    `^core\\.(${names.join('|')})$`,
-  ]);
-  const lines = listed.stdout
+async function readContentSettings(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<readonly ContentSetting[]> {
+  const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'precomposeunicode', 'excludesfile'];
+  const variables = { GIT_DIR: workspace.gitFolder };
+  const git = createGit({ folder: workspace.top, env, variables, configuration: 'own' });
+  const listed = await git.answer(['config', '--type=path', '-z', '--get-regexp', `^core\\.(${names.join('|')})$`]);
+  return listed.stdout
     .toString()
     .split('\0')
     .flatMap((record) => {
-      const [, name, value] = /^core\.([a-z]+)\n(true|false|input|lf|crlf|native)$/.exec(record) ?? [];
-      return name && value ? [`\t${name} = ${value}`] : [];
+      const [, name, value] = /^core\.([a-z]+)\n([^]*)$/.exec(record) ?? [];
+      return name !== undefined && value !== undefined ? [{ name, value }] : [];
     });
+}
+
+/** Returns the config of our git directories with these settings. */
+async function configText(
+  settings: readonly ContentSetting[],
+  { objectFormat }: Workspace,
+  treesIn: string,
+): Promise<string> {
+  const lines = settings.flatMap(({ name, value }) =>
+    /^(?:true|false|input|lf|crlf|native)$/.test(value) ? [`\t${name} = ${value}`] : [],
+  );
   // The checkout may be on another file system, where git took names that differ only in case for one.
   if (await isCaseBlind(treesIn)) lines.push('\tignorecase = true');
-  const format = workspace.objectFormat === 'sha256' ? '[extensions]\n\tobjectformat = sha256\n' : '';
+  const format = objectFormat === 'sha256' ? '[extensions]\n\tobjectformat = sha256\n' : '';
   return `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n\tsafecrlf = false\n${lines.map((line) => `${line}\n`).join('')}${format}`;
 }
 

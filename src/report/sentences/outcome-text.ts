@@ -291,10 +291,8 @@ function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number:
   const held = listLaneTasks(report).filter(({ task }) => task.obstacle === 'held').length;
   const left = held === 0 ? '' : ` ${formatCount(held, 'task')} ${held === 1 ? 'waits' : 'wait'} behind it.`;
   const name = `Pull request #${number}`;
-  if (report.kind === 'worked') {
-    const isNew = report.iterations.some(({ commit }) => commit !== null);
-    return `${name} ${isNew ? 'has new commits to review' : 'waits for a person to merge it'}.${left}`;
-  }
+  if (report.kind === 'worked')
+    return `${name} ${report.iterations.some(({ commit }) => commit !== null) ? 'has new commits to review' : 'waits for a person to merge it'}.${left}`;
   const decided = `${name} is ${holdWords(hold)}`;
   return refusal === null
     ? `${decided}, so nothing new is pushed to it.${left}`

@@ -8,7 +8,7 @@ import { noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import { createLog } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { configOf, createProject, putRecord, runOnce, savedState, storedRecord } from '../stage/run-action.ts';
+import { configOf, createProject, green, putRecord, runOnce, savedState, storedRecord } from '../stage/run-action.ts';
 
 /** Records a person's order from elsewhere while the agent works. */
 function orderNow(project: Project, kind: OrderKind, lane = 'queue'): void {
@@ -41,6 +41,17 @@ describe('while a run works', () => {
       }),
     ];
     expect(await runOnce(project)).toMatchObject({ end, calls });
+  });
+
+  test('a stop during a long verification of the base ends it before its first call', async () => {
+    const project = createProject({ inputs: { verify: 'npm test' }, agent: [steadyWorker] });
+    const verify: Project['verifier']['verify'] = (call) => {
+      project.clock.advance(10 * 60_000);
+      orderNow(project, 'stop');
+      return green.verify(call);
+    };
+    project.verifier = { verify };
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by: 'ann' } });
   });
 
   test('a stop loses no work: it is published, and the next run stays paused until it is resumed', async () => {

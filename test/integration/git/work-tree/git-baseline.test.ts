@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { git } from '../../../../testbed/git.ts';
 import { BRANCH, iterate, openFresh, runGit, setScene, type Scene, TOKEN } from '../git-fixture.ts';
@@ -182,6 +182,26 @@ describe('a checkout that is "modified" as git makes it', () => {
       expect([idle.change.fileCount, idle.committed.commit]).toEqual([0, null]);
     },
   );
+
+  test('by settings of the person whose machine it is: the run works as git shows the checkout', async () => {
+    await using scene = await setScene();
+    const home = dirname(scene.checkout);
+    await writeFile(join(home, '.gitconfig'), '[core]\n\tautocrlf = true\n\texcludesFile = ~/ignored\n');
+    await writeFile(join(home, 'ignored'), '*.local\n');
+    await scene.git('rm', '-r', '--cached', '--quiet', '.');
+    await scene.git('clean', '-fdxq');
+    execFileSync('git', ['reset', '--hard', '--quiet'], { cwd: scene.checkout, env: { ...process.env, HOME: home } });
+    await scene.write('a.local', 'x');
+    expect(await scene.read('README.md')).toContain('\r\n');
+    expect(await scene.repository.problems()).toEqual([]);
+    await openFresh(scene);
+    expect(await scene.read('README.md')).toContain('\r\n');
+    const { change } = await iterate(scene, async () => {
+      await scene.write('b.local', 'x');
+      await scene.write('new.txt', 'work\r\n');
+    });
+    expect(change.files).toEqual(['new.txt']);
+  });
 
   test('a submodule that a step moved is neither progress nor published', async () => {
     await using scene = await setScene();

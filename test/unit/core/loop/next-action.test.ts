@@ -123,7 +123,12 @@ test.each<[string, Change, object]>([
   ],
   ['this job cannot look', { known: { ...ready, orders: [] }, run: once, canLook: false }, { kind: 'prepare-merge' }],
   ['people were looked at', { known: asked, run: once }, { kind: 'prepare-merge' }],
-  ['the first call is long after the gate', { now: noon + MINUTE + 1 }, { kind: 'look-at-people' }],
+  ['the first call is long after the gate', { now: noon + MINUTE + 1 }, { kind: 'ask-orders' }],
+  [
+    '… and nobody ordered anything',
+    { known: { ...FACTS_AT_START, orders: [] }, now: noon + MINUTE + 1 },
+    { kind: 'look-at-people' },
+  ],
   ['… but not that long', { now: noon + MINUTE }, { kind: 'open-branch' }],
   [
     'an order that the next run obeys',
