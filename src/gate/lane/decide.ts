@@ -137,6 +137,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
 
   const place = await withBase(deps, request, {
     place: await findPlace(deps, request, { look, restored, work }),
+    tasks: work.tasks,
     snapshot: kept.snapshot,
   });
   const { lane } = place;
@@ -303,10 +304,10 @@ async function findPlace(
 async function withBase(
   deps: GateDeps,
   request: WorkRequest,
-  { place, snapshot }: { readonly place: Place; readonly snapshot: Snapshot | null },
+  { place, ...known }: { readonly place: Place; readonly tasks: readonly Task[]; readonly snapshot: Snapshot | null },
 ): Promise<Place> {
   const { lane, state: before } = place;
-  const state = await reconsiderRedBase(deps, { request, lane, snapshot }, before);
+  const state = await reconsiderRedBase(deps, { request, lane, ...known }, before);
   return state === before ? place : { ...place, state, end: place.endIn(state) };
 }
 
