@@ -245,7 +245,10 @@ describe("another branch's pull request that conflicts after a merge", () => {
     const page = renderSummary(run.report ?? expect.fail());
     for (const number of [103, 104])
       expect(page).toMatch(
-        new RegExp(`#${String(number)}: it conflicts with its base branch, which one of the next scheduled runs`, 'u'),
+        new RegExp(
+          `#${String(number)}: it conflicts with its base branch, which one of the next runs of the queue`,
+          'u',
+        ),
       );
     const lanes = [run.work?.lane.id];
     for (const issue of [2, 3]) {
