@@ -177,7 +177,8 @@ export function computeLimitEnd(
 
 /**
  * Returns the circuits after a person asked to try now: open circuits may be probed at once, because the key may be new
- * and credit may have been added. A usage limit that ends by itself is still waited for, and without `limits` every one.
+ * and credit may have been added. A usage limit that ends by itself is still waited for, and without `limits` every
+ * usage limit.
  */
 export function allowProviderProbes(
   providers: Providers,

@@ -254,8 +254,11 @@ function itemNow(subject: AskedSubject, before: FeedbackItem | undefined, botRou
   const { kind, asked } = subject;
   const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
   const title = capText(subject.title, MAX_TITLE_CHARS);
-  const counted = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
+  // After a resolved conflict, one with a newer base is another conflict: with many open pull requests, each merge
+  // makes one.
+  const isAnother = kind === 'conflict' && !isSame && before?.answer?.kind === 'changed';
+  const counted = isAnother ? 0 : (before?.rounds ?? 0);
   // A person's request does not inherit the rounds of bots, so it begins at 0.
   const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;
   const botRound = (isSame ? before.botRound : undefined) ?? botRounds + 1;

@@ -135,10 +135,8 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   const allDone = isPlanComplete(work.tasks, work.state.tasks);
   if (isResting && allDone) return ended(endResting(work));
 
-  const place = await withBase(deps, request, {
-    place: await findPlace(deps, request, { look, restored, work }),
-    snapshot: kept.snapshot,
-  });
+  const known = { request, tasks: work.tasks, snapshot: kept.snapshot };
+  const place = await withBase(deps, known, await findPlace(deps, request, { look, restored, work }));
   const { lane } = place;
   if (lane.start.kind === 'continue' && lane.pullRequest === null) await throwIfBaseIsGone(deps, lane.baseBranch);
   if (place.closedBy !== null && request.requested !== 'by-name')
@@ -236,7 +234,7 @@ async function findWork(
     reopenWaitingTasks(judged, deps.config.allowProtectedPaths, (text) => hashOfText(text, deps.sha256)),
     new Map([...ceilings].map(([id, { usd }]) => [id, { usd, spentUsd: spentInQueue({ look, restored }, id) }])),
   );
-  // A label asks for work. It tries no limit of which an earlier call has told all lanes, but a command does.
+  // A label asks for work. It tries no limit that an earlier call has met, on whatever lane, but a command does.
   const probe = { policy: deps.config.policy, limits: request.approvedText === null, now: deps.clock.now() };
   const state = request.asked ? probeNow(woken, probe) : woken;
   const notes = buildLaneNotes(restored, feedback, judged);
@@ -302,11 +300,11 @@ async function findPlace(
 /** Returns the place with the known facts about a base on which `verify` fails. */
 async function withBase(
   deps: GateDeps,
-  request: WorkRequest,
-  { place, snapshot }: { readonly place: Place; readonly snapshot: Snapshot | null },
+  known: Omit<Parameters<typeof reconsiderRedBase>[1], 'lane'>,
+  place: Place,
 ): Promise<Place> {
   const { lane, state: before } = place;
-  const state = await reconsiderRedBase(deps, { request, lane, snapshot }, before);
+  const state = await reconsiderRedBase(deps, { ...known, lane }, before);
   return state === before ? place : { ...place, state, end: place.endIn(state) };
 }
 

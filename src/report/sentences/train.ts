@@ -21,7 +21,7 @@ const LISTED = 20;
 
 const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
   conflict:
-    'it conflicts with its base branch, which one of the next scheduled runs merges into it (each takes up one pull request)',
+    'it conflicts with its base branch, which one of the next runs of the queue merges into it (each takes up one pull request)',
   foreign: 'it conflicts with its base branch, which is not the one that runs merge',
   checks: 'a check fails',
   'changes-requested': 'a reviewer requested changes',

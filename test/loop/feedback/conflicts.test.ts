@@ -63,7 +63,7 @@ describe('a base branch that conflicts', () => {
     expect(warningsIn(run)).toEqual([
       expect.stringMatching(/is for develop, but runs merge main .*`base-branch: develop`/),
     ]);
-    expect(bodyOf(project)).not.toMatch(/resolve the conflicts|scheduled runs merges into it/);
+    expect(bodyOf(project)).not.toMatch(/resolve the conflicts|runs of the queue merges into it/);
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 

@@ -87,19 +87,22 @@ function mergedEvent({ forge, origin }: Project): Event {
 }
 
 /** Creates issues that are done on their own branches, of which these conflict with the base branch. */
-async function conflicting(issues: readonly number[]): Promise<Project> {
+async function conflicting(issues: readonly number[], merging: Behaviour = resolver): Promise<Project> {
   const all = [1, ...issues];
-  const agent: Behaviour = (call) => (/^issue-\d+$/.test(call.task) ? worker : resolver)(call);
+  const agent: Behaviour = (call) => (/^issue-\d+$/.test(call.task) ? worker : merging)(call);
   const project = createProject({ issues: all, agent: [agent], inputs: { 'max-open-prs': '0' } });
   for (const issue of all) await runOnce(project, { event: labeled(issue) });
-  const { branches, commits } = project.origin;
   for (const issue of issues) {
-    const parent = branches.get('main') ?? '';
-    const tree = { ...commits.get(parent)?.tree, [`src/issue-${String(issue)}.ts`]: 'theirs' };
-    branches.set('main', addCommit(project.origin, { tree, parent, message: 'x' }));
+    changeMain(project, { [`src/issue-${String(issue)}.ts`]: 'theirs' });
     project.forge.saidOf.set(`ralph/issue-${String(issue)}`, { mergeable: 'conflicting' });
   }
   return project;
+}
+
+function changeMain({ origin }: Project, files: Readonly<Record<string, string>>): void {
+  const { branches, commits } = origin;
+  const parent = branches.get('main') ?? '';
+  branches.set('main', addCommit(origin, { tree: { ...commits.get(parent)?.tree, ...files }, parent, message: 'x' }));
 }
 
 function contentOf({ origin }: Project, branch: string): string | undefined {
@@ -242,7 +245,10 @@ describe("another branch's pull request that conflicts after a merge", () => {
     const page = renderSummary(run.report ?? expect.fail());
     for (const number of [103, 104])
       expect(page).toMatch(
-        new RegExp(`#${String(number)}: it conflicts with its base branch, which one of the next scheduled runs`, 'u'),
+        new RegExp(
+          `#${String(number)}: it conflicts with its base branch, which one of the next runs of the queue`,
+          'u',
+        ),
       );
     const lanes = [run.work?.lane.id];
     for (const issue of [2, 3]) {
@@ -292,6 +298,40 @@ describe("another branch's pull request that conflicts after a merge", () => {
     expect(warningsIn(run).join('\n')).toContain(
       'The pull request of issue #2 needs work and was not worked on: GitHub answers 502.',
     );
+  });
+
+  test('is merged after each of many merges, because each makes another conflict, and nobody is notified', async () => {
+    const project = await conflicting([2], (call) => {
+      const act = resolver(call);
+      const paths = Object.keys(act.writes ?? {});
+      return { ...act, writes: Object.fromEntries(paths.map((path) => [path, `both ${String(call.turn)}`])) };
+    });
+    const open = notices(project);
+    for (let merge = 0; merge < 5; merge += 1) {
+      expect([merge, await next(project)]).toMatchObject([merge, { end: 'complete (plan_complete)', calls: 1 }]);
+      changeMain(project, { 'src/issue-2.ts': `theirs ${String(merge)}` });
+    }
+    expect(notices(project)).toEqual(open);
+  });
+
+  test('costs one call on a base that is red since the merge, whatever the number of pull requests, until it is repaired', async () => {
+    const project = await conflicting([2, 3, 4]);
+    project.inputs = { ...project.inputs, verify: 'npm test' };
+    let isRed = true;
+    const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '✖ adds', durationMs: 1 } as const;
+    project.verifier = { verify: () => Promise.resolve(isRed ? failed : { kind: 'passed', durationMs: 1 }) };
+    expect(await next(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    for (let run = 0; run < 3; run += 1) expect(await next(project)).toMatchObject({ calls: 0 });
+    expect(notices(project).filter((text) => text.includes('base_is_red'))).toHaveLength(1);
+    changeMain(project, { 'fix.ts': 'x' });
+    isRed = false;
+    const lanes: unknown[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const { work } = await next(project);
+      lanes.push(work?.lane.id);
+      project.forge.saidOf.delete(work?.lane.branch ?? '');
+    }
+    expect(lanes.toSorted()).toEqual(['issue-2', 'issue-3', 'issue-4']);
   });
 
   test('is merged by the run that a person starts with a command, if the queue has nothing to do', async () => {

@@ -45,7 +45,7 @@ test.each<[string, Partial<TrainPull>]>([
   ['#2: it conflicts with #1, which comes first.', { conflictsWith: [1] }],
   ['#2: it is only behind its base branch and stays so: no rule requires it to be up to date.', { behind: 'left' }],
   [
-    '#2: it conflicts with its base branch, which one of the next scheduled runs merges into it (each takes up one pull request).',
+    '#2: it conflicts with its base branch, which one of the next runs of the queue merges into it (each takes up one pull request).',
     { obstacle: 'conflict', behind: 'left' },
   ],
   ['#2: it conflicts with its base branch, which is not the one that runs merge.', { obstacle: 'foreign' }],
