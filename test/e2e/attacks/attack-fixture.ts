@@ -12,7 +12,7 @@ import type { LaneState } from '../../../src/core/lane/state/state.ts';
 import { deriveRunIdentities } from '../../../src/runner/run-context.ts';
 import { noOwnMachine } from '../../own-machine.ts';
 import { IS_DEEP } from '../../runs.ts';
-import { openAtUser, openDoors } from './open-doors.ts';
+import { openDoors } from './open-doors.ts';
 import { createScene, LEVEL, type Run, type Scene, type SceneJob } from '../e2e-fixture.ts';
 import { runSplitAsOne } from '../split-fixture.ts';
 
@@ -69,8 +69,7 @@ export function repel<Aftermath>(title: string, { stage, attacks, heldBy }: Stag
           () => null,
           (error: unknown) => ({ error }),
         );
-        const isOpen = scene === null || !isIsolated(scene) || (LEVEL === 'user' && openAtUser.includes(does));
-        const open = isOpen ? openDoors[does] : undefined;
+        const open = scene === null || !isIsolated(scene) ? openDoors[does] : undefined;
         if (open === undefined && held !== null) throw held.error;
         if (open !== undefined && held === null)
           throw new Error(`This door is closed now, so its line in open-doors.ts can go: ${open}`);

@@ -1,7 +1,7 @@
 /**
  * Attacks that succeed if the agent is not isolated and works in the job with the token, by name, each with its line of
- * docs/security.md. A row that no longer succeeds fails until its line is removed here. At `namespace` and in its three
- * jobs, none succeeds.
+ * docs/security.md. A row that no longer succeeds fails until its line is removed here. At `namespace`, in its three
+ * jobs and at `user`, none succeeds.
  */
 export const openDoors: Readonly<Record<string, string>> = {
   'reads the token in the environment of main and pushes with it': "The environment of the action's process",
@@ -24,8 +24,3 @@ export const openDoors: Readonly<Record<string, string>> = {
   "writes into the event, among the runner's own files": "The runner's own files",
   'drops its environment and its session': 'Processes that drop their environment and their session',
 };
-
-/** The attacks that succeed at `user` as well. */
-export const openAtUser: readonly string[] = [
-  'leaves a file where a path in an ignored file of a kind that nobody knows leads',
-];

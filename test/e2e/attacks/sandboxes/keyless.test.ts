@@ -104,7 +104,7 @@ describe.skipIf(noOwnMachine !== null)('before a call, the run ends', () => {
         'if the provider grants no login as long as the job',
         'namespace',
         `${GOOGLE}\n      timeout-minutes: '120'`,
-        'most roles and service accounts allow 60 minutes',
+        'most roles and service accounts allow only 60 minutes',
       ],
     ]),
   )('%s, and people read why', async (_, level, inputs, why) => {
