@@ -22,12 +22,12 @@ const INHERITS = [
 ];
 /** A checkout of another repository on the machine of a runner that root runs. */
 const OTHER_CHECKOUT = '/etc/runner/_work/other/other';
-/** Listens at each path and sends a word to every client; the second time it starts after the agent's sandbox. */
+/** Listens at each path and sends a word to every client, also after one that hangs up, as the action's probe does. */
 const DAEMON = `
   const { createServer } = require('node:net');
   const { chmodSync } = require('node:fs');
   for (const path of process.argv.slice(1))
-    createServer((socket) => socket.end('${WORD}')).listen(path, () => { chmodSync(path, 0o777); console.log(path); });`;
+    createServer((socket) => socket.on('error', () => undefined).end('${WORD}')).listen(path, () => { chmodSync(path, 0o777); console.log(path); });`;
 
 /** Makes a system call of a 64-bit Intel processor and reports the result. */
 const call = (name: string, ...words: readonly (string | number)[]): string =>
