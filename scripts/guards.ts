@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { type Edit, type Guard, guards } from '../test/e2e/attacks/guards.ts';
 
-const HELP =
-  `Usage: npm run mutation -- --guards [WORDS]
+const HELP = `Usage: npm run mutation -- --guards [WORDS]
 
 Removes each guard in test/e2e/attacks/guards.ts from a copy of the sources and plays the attacks: exactly the rows that
-the list names must fail. WORDS: only guards whose file, scene or rows contain them. Half an hour on two cores, and not in `
-    .ci /
-  run`.
+the list names must fail. WORDS: only guards whose file, scene or rows contain them. Half an hour on two cores.
 `;
 
 /** The programs of the copy's dist/, which a second builds instead of half a minute. */
