@@ -95,7 +95,7 @@ const removals: Readonly<Record<string, readonly [Scene, ...Row[]]>> = {
     ["found === '%' || ", '', 'in a comment of a formula'],
     ['maltese`', 'maltese phantom`', 'in an invisible part of a formula'],
     ['maltese`', 'maltese color`', 'in white text of a formula'],
-    ['maltese`', 'maltese DeclareMathOperator`', 'in a definition of a formula'],
+    ['maltese`', 'maltese DeclareMathOperator y`', 'in a definition of a formula'],
     ["'geojson', ", '', 'in the names of a map'],
     ["'stl', ", '', 'in the name of a solid'],
   ],
