@@ -34,7 +34,10 @@ const commands = {
   docs: () => [['node', 'scripts/docs.ts']],
   pictures: (args) => [['node', 'scripts/pictures.ts', ...args]],
   faults: (args) => [['node', 'scripts/faults.ts', ...args]],
-  mutation: (args) => [['node', binary('stryker'), 'run', ...args]],
+  mutation: (args) =>
+    args[0] === '--guards'
+      ? [['node', 'scripts/guards.ts', ...args.slice(1)]]
+      : [['node', binary('stryker'), 'run', ...args]],
   build: () => [
     ['node', tsc, '-p', 'tsconfig.build.json'],
     ['node', 'scripts/build.ts'],

@@ -93,7 +93,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'notes',
     pattern:
-      /(?:^|\/)(?:progress|learnings|memory|notes)\.(?:txt|md)$|(?:^|\/)\.ralph\/(?:learnings(?:_archive)?\.md|learnings\/.*|AGENT\.md|progress\.txt)$/i,
+      /(?:^|\/)(?:progress|learnings|memory|notes)\.(?:txt|md)$|(?:^|\/)\.ralph\/(?:learnings_archive\.md|learnings\/.*|AGENT\.md)$/i,
   },
   { kind: 'large-file-source', pattern: /(?:^|\/)\.lfsconfig$/i },
   {

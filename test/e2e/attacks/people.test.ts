@@ -29,7 +29,8 @@ const hidden: Readonly<Record<string, string>> = {
   'in an invisible part of a formula': 'So $\\phantom{ORDER-B}x$ holds.',
   'in a definition of a formula': 'So $\\DeclareMathOperator{\\y}{ORDER-C}x$ holds.',
   'in the names of a map': '```geojson\n{"type":"Point","name":"ORDER-D"}\n```',
-  'in the configuration of a diagram': '```mermaid\n%%{init: {"x": "ORDER-E"}}%%\ngraph TD\nA --> B\n```',
+  'in the configuration of a diagram': '```mermaid\n%%{init: {\n"x": "ORDER-E"}}%%\ngraph TD\nA --> B\n```',
+  'in the front matter of a diagram': '```mermaid\n---\ntitle: x\nx: ORDER-K\n---\ngraph TD\nA --> B\n```',
   'in a comment of a formula': '$$\nx^2 % ORDER-F\n$$',
   'in white text of a formula': 'So $\\color{white}{\\text{ORDER-G}}$ holds.',
   'in a name of a diagram that another one replaces':
