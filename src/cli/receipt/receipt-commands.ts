@@ -24,6 +24,7 @@ import {
 } from '../../core/receipt/verify-receipts.ts';
 import { MAX_JOURNAL_TEXT_CHARS, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { listFirstNames, quoteShellText } from '../../core/text/phrase.ts';
+import { UserError } from '../../errors.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { formatCount, formatTokens } from '../../report/format.ts';
 import { parseArguments, toPlainLine } from '../arguments.ts';
@@ -40,8 +41,8 @@ import {
 const FETCH = 'git fetch origin +refs/ralph/v2/state:refs/ralph/v2/state';
 
 const ARGUMENTS_HELP = `PR is the number of a pull request, or its URL; RUN is the id of a workflow run,
-or its URL. Reads only this clone, and asks no server. A clone has the state
-after:
+or its URL. Reads only this clone, and asks no server; in a partial clone, git
+itself fetches what is missing. A clone has the state after:
   ${FETCH}`;
 
 const OPTIONS_HELP = `  --dir FOLDER    any folder of the clone (default: the current one)
@@ -82,8 +83,8 @@ ${OPTIONS_HELP}
   --json          prints one JSON object instead, described by
                   schemas/ralph-verify.schema.json
 
-Exit codes: 0 good, 1 bad, 2 no receipt, or wrong arguments, 3 nothing is wrong,
-but only a part could be checked; the output says which.
+Exit codes: 0 good, 1 bad, 2 no receipt or clone, or wrong arguments, 3 nothing
+is wrong, but only a part could be checked; the output says which.
 `;
 
 /** The runs and branches that a clone has, read without asking a server. */
@@ -100,9 +101,20 @@ type OpenClone = (clone: { readonly folder: string; readonly remote: string }) =
 /** Creates `ralph receipt` and `ralph verify`. `loadKinds` loads the agents' rules for refused calls. */
 export function createReceiptCommands(open: OpenClone, loadKinds: () => Promise<KindsOfDenial>): readonly CliCommand[] {
   return [
-    { ...COMMAND_LIST.receipt, help: RECEIPT_HELP, run: (args, terminal) => printReceipts(args, terminal, open) },
-    { ...COMMAND_LIST.verify, help: VERIFY_HELP, run: (args, terminal) => verify(args, terminal, { open, loadKinds }) },
+    {
+      ...{ ...COMMAND_LIST.receipt, help: RECEIPT_HELP },
+      run: (args, terminal) => printReceipts(args, terminal, open).catch(endWithoutAnswer),
+    },
+    {
+      ...{ ...COMMAND_LIST.verify, help: VERIFY_HELP },
+      run: (args, terminal) => verify(args, terminal, { open, loadKinds }).catch(endWithoutAnswer),
+    },
   ];
+}
+
+/** Ends a command that could not read the clone with 2, because 1 says that something contradicts the receipts. */
+function endWithoutAnswer(error: unknown): never {
+  throw error instanceof UserError ? new UsageError([error.message], 'none') : error;
 }
 
 async function printReceipts(args: readonly string[], terminal: Terminal, open: OpenClone): Promise<CommandEnd> {
@@ -163,6 +175,12 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
   if (problems.length > 0 || named === null) throw new UsageError(problems);
   const files = given.values('receipt');
   const clone = await open({ folder: given.values('dir')[0] ?? '.', remote: given.values('remote')[0] ?? 'origin' });
+  const { repository: wanted = clone.repository } = named;
+  if (wanted?.toLowerCase() !== (clone.repository ?? wanted)?.toLowerCase())
+    throw new UsageError(
+      [`${toPlainLine(name)} is not of ${String(clone.repository)}, of which this is a clone.`],
+      'none',
+    );
   const all =
     files.length > 0 ? (await Promise.all(files.map(readReceiptFile))).flat() : clone.runs?.flatMap(storedReceipt);
   if (all === undefined)

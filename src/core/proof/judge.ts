@@ -7,7 +7,7 @@ import type { TaskId } from '../tasks/ids.ts';
 import { capText } from '../text/phrase.ts';
 import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type UndecidedProof } from './proof.ts';
 import type { NamedTest } from './junit.ts';
-import { listFailingTests, nameOfTest, type TestReport } from './test-report.ts';
+import { isOfExamples, listFailingTests, nameOfTest, type TestReport } from './test-report.ts';
 
 /** The content of a file in git: its mode in octal, and the id of its object. */
 export interface FileContent {
@@ -172,15 +172,15 @@ export function judgeTestsWithoutChange(run: ProofRun, reports: Reports, tasks: 
     .flatMap((one) => expandFileResult(one, report));
   // A test that this report does not name has failed, or has passed as part of its file, so the file's result is used
   // as well.
-  const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
+  const passing = fresh.flatMap((one) => (countPassing(report, one) > 0 ? [one] : []));
   const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
   const hasRun = verification.kind === 'failed' || passing.length > 0 || failing.length === fresh.length;
   if (fresh.length > 0 && hasRun)
     return {
       kind: 'new',
       of: fresh.every(({ test }) => test.of === 'file') ? 'file' : 'test',
-      count: fresh.length,
-      passing: passing.length,
+      count: fresh.reduce((sum, { count }) => sum + count, 0),
+      passing: passing.reduce((sum, one) => sum + countPassing(report, one), 0),
       named: namedOf(passing.map(({ name }) => name)),
     };
   // If `verify` passes, a test that its report does not name did not fail: it did not run, so it proves nothing.
@@ -191,9 +191,15 @@ export function judgeTestsWithoutChange(run: ProofRun, reports: Reports, tasks: 
     : { kind: 'whole', passed: verification.kind === 'passed' };
 }
 
+/** New tests with the same name. */
 interface FoundTest {
   readonly name: string;
   readonly test: NamedTest;
+  readonly count: number;
+  /** Number of old tests with this name. */
+  readonly known: number;
+  /** How often each test ran, for example with several versions of a language. */
+  readonly repeats: number;
 }
 
 /**
@@ -203,16 +209,39 @@ interface FoundTest {
 function expandFileResult(found: FoundTest, report: TestReport): readonly FoundTest[] {
   const { of, file } = found.test;
   const own = [...report].flatMap(([name, test]) =>
-    of === 'file' && test.of === 'test' && test.file === file && test.result !== 'skipped' ? [{ name, test }] : [],
+    of === 'file' && test.of === 'test' && test.file === file && test.result !== 'skipped'
+      ? [{ ...found, name, test, count: countOnce(test.runs, found.repeats) }]
+      : [],
   );
   // A reporter that lists only failures does not show how many tests there are, so the file's own result stays.
   return own.some(({ test }) => test.result === 'passed') ? own : [found];
 }
 
-/** Returns true if a test is in a changed code file, as in Rust; the proof removes it together with the change. */
+/**
+ * Returns true if a test is in a changed code file, as in Rust, or in a document whose examples a code file includes;
+ * the proof removes it together with the change.
+ */
 function isRemovedWithChange({ file, path: [first = ''] }: NamedTest, { files }: TaskChanges): boolean {
+  if (isOfExamples(file) && files.some(({ path }) => /\.md$/i.test(path))) return true;
   const place = /^(\S+\.rs) -/.exec(first)?.[1] ?? (file?.endsWith('.rs') === true ? null : file);
   return place !== null && files.some(({ path }) => !isTestFile(path) && isSameFile(path, place));
+}
+
+/** Returns the number of new tests with one name that pass; the old ones with this name are expected to pass. */
+function countPassing(report: TestReport, { name, test, count, known, repeats }: FoundTest): number {
+  if (!passesOn(report, name, test)) return 0;
+  const passed = report.get(name)?.passed;
+  return passed === undefined ? count : Math.min(count, Math.max(0, countOnce(passed, repeats) - known));
+}
+
+/** Returns how often every test of a report ran. */
+function countRepeats(report: TestReport): number {
+  const runs = [...report.values()].flatMap((test) => (test.of === 'test' && test.runs > 0 ? [test.runs] : []));
+  return runs.reduce((least, one) => Math.min(least, one), runs[0] ?? 1);
+}
+
+function countOnce(number: number, repeats: number): number {
+  return Math.ceil(number / repeats);
 }
 
 /**
@@ -238,21 +267,28 @@ function namedOf(names: readonly string[]): readonly string[] {
 
 /** Returns the tests that pass on the head, that the base does not have, and that belong to the task. */
 function newTests({ base, head }: Reports, tasks: Tasks): readonly FoundTest[] {
-  if (base === null) return [];
+  if (base === null || hasOtherNames(base, head)) return [];
   const otherLines = tasks.others.map(linesAddedToTests).filter((lines) => lines !== '');
+  const ownLines = linesAddedToTests(tasks.own);
   // If the base's report names no tests, the base may still have some, for example behind a cache of results, so only
   // tests in lines or files that the task added are new.
   const isCertain = base.size > 0;
-  const added = otherLines.length === 0 && isCertain ? null : [linesAddedToTests(tasks.own), ...otherLines];
+  const added = otherLines.length === 0 && isCertain ? null : [ownLines, ...otherLines];
   const ownFiles = tasks.own.files.filter(({ path, before }) => isTestFile(path) && (isCertain || before === null));
   const gone = new Set([...base].flatMap(([name, test]) => (head.has(name) ? [] : [titleOf(test)])));
   const expanded = filesWithTests(head);
   const expandedOnBase = filesWithTests(base);
+  const repeats = countRepeats(base);
   return [...head]
-    .map(([name, test]) => ({ name, test }))
-    .filter(({ name, test }) => {
-      const { of, file, result } = test;
-      if (result !== 'passed' || base.has(name)) return false;
+    .map(([name, test]) => {
+      const known = countOnce(base.get(name)?.runs ?? 0, repeats);
+      return { name, test, known, repeats, count: Math.max(1, countOnce(test.runs, repeats) - known) };
+    })
+    .filter(({ name, test, known }) => {
+      const { of, file, result, runs } = test;
+      if (result !== 'passed') return false;
+      // One more test with a known name is new only if the task added its title.
+      if (base.has(name)) return of === 'test' && countOnce(runs, repeats) > known && hasTitleIn(test, ownLines);
       if (of === 'file') return !expanded.has(file) && !expandedOnBase.has(file);
       // A test that moved to another file is not new.
       if (gone.has(titleOf(test))) return false;
@@ -261,6 +297,15 @@ function newTests({ base, head }: Reports, tasks: Tasks): readonly FoundTest[] {
       return file === null || !base.has(nameOfTest({ file, path: [] })) || expandedOnBase.has(file);
     })
     .filter(({ test }) => added === null || belongsTo(test, ownFiles, added));
+}
+
+/**
+ * Returns true if most of the base's tests have other names on the head, as with a reporter that adds a number or a
+ * place to each name: then a new name says nothing.
+ */
+function hasOtherNames(base: TestReport, head: TestReport): boolean {
+  const missing = [...base].filter(([name, { file }]) => !head.has(name) && !head.has(nameOfTest({ file, path: [] })));
+  return missing.length * 2 > base.size;
 }
 
 function titleOf({ of, path }: NamedTest): string | null {
@@ -277,10 +322,14 @@ function belongsTo(
   ownFiles: readonly TaskFile[],
   [ownLines = '', ...otherLines]: readonly string[],
 ): boolean {
-  const title = (path.at(-1) ?? '').replace(/\[.*\]$/, '');
-  if (title !== '' && ownLines.includes(title)) return true;
-  if (title !== '' && otherLines.some((lines) => lines.includes(title))) return false;
+  if (hasTitleIn({ path }, ownLines)) return true;
+  if (otherLines.some((lines) => hasTitleIn({ path }, lines))) return false;
   return file !== null && ownFiles.some((one) => isSameFile(one.path, file));
+}
+
+function hasTitleIn({ path }: Pick<NamedTest, 'path'>, lines: string): boolean {
+  const title = (path.at(-1) ?? '').replace(/\[.*\]$/, '');
+  return title !== '' && lines.includes(title);
 }
 
 /** Returns true if `file` may be a reporter's form of the path: absolute, below a folder, or as a Python module. */

@@ -9,8 +9,14 @@ const MAX_NAME_CHARS = 300;
 /** Maximum number of suite and test names in a path; deeper names are joined. */
 const MAX_DEPTH = 12;
 
+/** The tests with one name: how many of them ran, and how many of these passed. */
+export type ReportedTest = NamedTest & { readonly runs: number; readonly passed: number };
+
 /** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
-export type TestReport = ReadonlyMap<string, NamedTest>;
+export type TestReport = ReadonlyMap<string, ReportedTest>;
+
+/** A test as one reader found it; another reader, or a summary, may name the same test again. */
+type ReadTest = NamedTest & { readonly by?: number };
 
 /** The report of an output that names no test. */
 export const NO_TESTS: TestReport = new Map();
@@ -39,21 +45,30 @@ export function listFailingTests(report: TestReport): readonly (readonly [string
 /**
  * Returns the tests by name, without their suites. Tests with the same name have one result together.
  */
-function withoutContainers(tests: readonly NamedTest[]): TestReport {
+function withoutContainers(tests: readonly ReadTest[]): TestReport {
   const containers = new Set(
     tests.flatMap(({ of, file, path }) =>
       of === 'file' ? [] : path.map((_, length) => nameOfTest({ file, path: path.slice(0, length) })),
     ),
   );
-  const report = new Map<string, NamedTest>();
-  for (const test of tests.slice(0, MAX_TESTS)) {
-    const name = nameOfTest(test);
-    // A suite has no result of its own; the result of a file is used only if its tests are not named.
-    if (name === '' || (test.of === 'test' && containers.has(name))) continue;
-    const known = report.get(name) ?? test;
-    report.set(name, { ...known, result: combineResults(known, test) });
-  }
-  return report;
+  // A suite has no result of its own; the result of a file is used only if its tests are not named.
+  const named = Map.groupBy(tests.slice(0, MAX_TESTS), (test) =>
+    test.of === 'test' && containers.has(nameOfTest(test)) ? '' : nameOfTest(test),
+  );
+  named.delete('');
+  return new Map([...named].map(([name, same]) => [name, combineTests(same)]));
+}
+
+function combineTests(same: readonly ReadTest[]): ReportedTest {
+  const [first, ...others] = same as readonly [ReadTest, ...ReadTest[]];
+  const result = others.reduce((known, test) => combineResults({ ...first, result: known }, test), first.result);
+  const most = (isMeant: (test: ReadTest) => boolean): number =>
+    Math.max(...[...Map.groupBy(same, ({ by }) => by).values()].map((tests) => tests.filter(isMeant).length));
+  return {
+    ...{ of: first.of, file: first.file, path: first.path, result },
+    runs: most((test) => test.result !== 'skipped'),
+    passed: most((test) => test.result === 'passed'),
+  };
 }
 
 function combineResults({ of, result }: NamedTest, other: NamedTest): TestResult {
@@ -66,11 +81,17 @@ function combineResults({ of, result }: NamedTest, other: NamedTest): TestResult
 interface Suite {
   readonly indent: number;
   readonly name: string;
+  /** True for a subtest of TAP, whose result follows the lines in it. */
+  readonly isSubtest: boolean;
 }
 
 /** The state of the parser between two lines. */
 interface Position {
-  readonly tests: NamedTest[];
+  readonly tests: ReadTest[];
+  /** The reader of the line; negative in its summary. */
+  by: number;
+  /** The test of tape that the lines belong to, with an empty title before the first; null for other programs. */
+  tape: { readonly title: string; readonly hasResult: boolean } | null;
   file: string | null;
   suites: readonly Suite[];
   /** Go tests whose package the output names only after them. */
@@ -91,6 +112,7 @@ type Reader = (line: string, at: Position) => boolean;
 function consoleTests(text: string): readonly NamedTest[] {
   const at: Position = {
     ...{ tests: [], file: null, suites: [], packageless: [] },
+    ...{ by: 0, tape: null },
     ...{ isTree: false, isRepeated: false, jestFailed: false },
     ...{ isNextestSummary: false, mayBeginSuite: false },
   };
@@ -98,7 +120,7 @@ function consoleTests(text: string): readonly NamedTest[] {
     if (at.tests.length >= MAX_TESTS) break;
     if (whole.startsWith('{')) readGoEvent(whole, at);
     const line = whole.slice(0, MAX_LINE_CHARS).trimEnd();
-    READERS.some((read) => read(line, at));
+    READERS.some((read, by) => read(line, Object.assign(at, { by: by + 1 })));
     at.mayBeginSuite = /^(?:$| {2}(?:[✓✔√]|\d+\)) )/.test(line);
   }
   return at.tests;
@@ -109,7 +131,7 @@ function add(at: Position, test: Omit<NamedTest, 'of'> & { readonly of?: NamedTe
   // The depth is limited, because every suite above a test is compared with every name.
   const bounded =
     path.length <= MAX_DEPTH ? path : [...path.slice(0, MAX_DEPTH - 1), path.slice(MAX_DEPTH - 1).join(' > ')];
-  at.tests.push({ of: 'test', ...test, path: bounded });
+  at.tests.push({ of: 'test', by: at.by, ...test, path: bounded });
   return true;
 }
 
@@ -142,6 +164,13 @@ function readGo(line: string, at: Position): boolean {
 const NEXTEST =
   /^ +(TRY \d+ )?(PASS|LEAK|FAIL|LEAK-FAIL|SIG[A-Z]+|ABORT|TIMEOUT) \[ *[\d.]+s\] (?:\( *\d+\/\d+\) )?(\S+) (\S+)$/;
 
+const EXAMPLES = 'documentation of ';
+
+/** Returns true for the file of the examples in the documentation of a crate. */
+export function isOfExamples(file: string | null): boolean {
+  return file?.startsWith(EXAMPLES) === true;
+}
+
 function readCargo(line: string, at: Position): boolean {
   const [, part] = /^ +(Starting|Summary) /.exec(line) ?? [];
   if (part !== undefined) at.isNextestSummary = part === 'Summary';
@@ -153,7 +182,7 @@ function readCargo(line: string, at: Position): boolean {
   }
   const [, file, documented] = /^ {3,}(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/.exec(line) ?? [];
   if (file !== undefined || documented !== undefined) {
-    at.file = file ?? `documentation of ${documented ?? ''}`;
+    at.file = file ?? `${EXAMPLES}${documented ?? ''}`;
     return true;
   }
   const [, name = '', word] =
@@ -180,6 +209,7 @@ function readPytest(line: string, at: Position): boolean {
   const [, broken] = /^(?:FAILED|ERROR) (\S+?\.py)(?:::.+| - .*)?$/.exec(line) ?? [];
   if (broken !== undefined) add(at, { of: 'file', file: broken, path: [], result: 'failed' });
   if (word !== undefined && file !== undefined && name !== undefined) {
+    if (inSummary !== undefined) at.by *= -1;
     const result = word === 'PASSED' || word === 'XPASS' ? 'passed' : /SKIP|XFAIL/.test(word) ? 'skipped' : 'failed';
     return add(at, { file, path: splitPytest(name), result });
   }
@@ -204,19 +234,37 @@ const TAP_END = /(?: in \d+ms)?(?:(?:^|\s)#\s*(?:SKIP|TODO|time=).*)?\s*(\{)?$/i
 
 function readTap(line: string, at: Position): boolean {
   const [, depth, suite] = /^( *)# Subtest: (.+)$/.exec(line) ?? [];
-  if (depth !== undefined && suite !== undefined) return enter(at, depth.length, suite);
+  if (depth !== undefined && suite !== undefined) return enter(at, depth.length, nameInTap(suite), true);
+  const [, title] = /^# (\S.*)$/.exec(line) ?? [];
+  // Only tape prints a title as its first line; it does so before the assertions of each test.
+  const isOfTape = at.tape !== null && (at.tape.title !== '' || title !== undefined);
+  if (line.startsWith('TAP version ')) at.tape = { title: '', hasResult: false };
+  else if (!isOfTape) at.tape = null;
+  else if (title !== undefined) at.tape = { title, hasResult: false };
   const [, before = '', not, text] = /^( *)(not )?ok \d+(?: -)?(?: (.*))?$/.exec(line) ?? [];
   if (text === undefined) return false;
   const isLeftOut = /(?:^|\s)#\s*(?:SKIP|TODO)\b/i.test(text);
-  const opens = text.endsWith('{');
-  const name =
-    text
-      .replace(TAP_END, '')
-      .replaceAll(/\\([#\\])/g, '$1')
-      .trim() || 'unnamed';
-  addBelow(at, before.length, { name, result: isLeftOut ? 'skipped' : not === undefined ? 'passed' : 'failed' });
-  if (opens) enter(at, before.length, name);
+  const result = isLeftOut ? 'skipped' : not === undefined ? 'passed' : 'failed';
+  if (at.tape !== null) return addAssertion(at, at.tape, result);
+  const name = nameInTap(text.replace(TAP_END, '')) || 'unnamed';
+  const isOpened = at.suites.some((one) => one.indent === before.length && one.name === name);
+  // What has no header of its own in a subtest is an assertion, which the result of the subtest includes.
+  if (suitesAbove(at, before.length).at(-1)?.isSubtest === true && !isOpened) return true;
+  addBelow(at, before.length, { name, result });
+  if (text.endsWith('{')) enter(at, before.length, name);
   return true;
+}
+
+function nameInTap(text: string): string {
+  return text.replaceAll(/\\([#\\])/g, '$1').trim();
+}
+
+/** Adds an assertion of tape to the result of its test. */
+function addAssertion(at: Position, tape: NonNullable<Position['tape']>, result: TestResult): true {
+  const known = tape.hasResult ? at.tests.pop()?.result : undefined;
+  at.tape = { ...tape, hasResult: true };
+  const isWorse = known === undefined || known === 'skipped' || result === 'failed';
+  return add(at, { file: at.file, path: [tape.title], result: isWorse ? result : known });
 }
 
 /** Returns the open suites that contain a line with this indentation. */
@@ -224,8 +272,8 @@ function suitesAbove(at: Position, indent: number): readonly Suite[] {
   return at.suites.filter((suite) => suite.indent < indent);
 }
 
-function enter(at: Position, indent: number, name: string): true {
-  at.suites = [...suitesAbove(at, indent), { indent, name }];
+function enter(at: Position, indent: number, name: string, isSubtest = false): true {
+  at.suites = [...suitesAbove(at, indent), { indent, name, isSubtest }];
   return true;
 }
 
@@ -245,7 +293,7 @@ function looksLikeFile(name: string): boolean {
 }
 
 /** A duration that a runner prints after a name; vitest prints it without brackets. */
-const DURATION = / \(\d+(?:\.\d+)? ?m?s\)$/;
+const DURATION = / (?:\(\d+(?:\.\d+)? ?m?s\)|\[\d+(?:\.\d+)?m?s\])$/;
 const BARE_DURATION = / \d+(?:\.\d+)?m?s(?: \((?:retry|repeat) x\d+\))*$/;
 
 /** The name of a project before a file: with bars, as a colored field between blanks, or as one word. */

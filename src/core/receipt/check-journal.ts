@@ -98,7 +98,7 @@ export function createFindings(
 function recordFindings(receipt: RunReceipt, journal: Journal): readonly ReceiptFinding[] {
   const { runId, branchId, branch, startedAt, endedAt, outcome, iterations, headVerification: head } = receipt;
   const { start, entries, end } = journal;
-  const isWrong = createFindings(runId, 'record', 'bad');
+  const [isWrong, isNoted] = [createFindings(runId, 'record', 'bad'), createFindings(runId, 'record', 'note')];
   const used = {
     calls: sumOverEntries(entries, countEntryCalls),
     tokens: sumOverEntries(entries, ({ analysis }) => analysis.tokens ?? 0),
@@ -141,7 +141,11 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
         `Its ${what} is ${String(inRecord)} in its record, and ${String(known)} in its journal.`,
       ),
     ),
-    ...createFindings(runId, 'record', 'note')(end === null, 'Its journal has no end: it was killed, or failed.'),
+    ...isNoted(end === null, 'Its journal has no end: it was killed, or failed.'),
+    ...isNoted(
+      isOnlyInRecord && end !== null && said !== known,
+      `Its journal ends with ${known ?? ''}; only its record says that it then ended with ${said ?? ''}.`,
+    ),
   ];
 }
 
@@ -162,6 +166,7 @@ function taskFindings(
       isWrong(true, `Its record does not name ${id}, on which it worked.`),
     ),
     ...tasks.flatMap(({ id, title, state: said }) => [
+      ...isWrong(!titles.has(id), `Its record names ${id}, on which it did not work.`),
       ...isWrong(
         said === 'done' && !isComplete && computeShownState(getProgress(state.tasks, id)) !== 'done',
         `Its record says that ${id} is done, its journal does not.`,

@@ -58,12 +58,15 @@ export function parseReceipts(text: string): readonly RunReceipt[] | null {
 export interface NamedRun {
   readonly kind: 'pull-request' | 'run' | 'any';
   readonly id: string;
+  /** OWNER/REPO of a URL. */
+  readonly repository?: string;
 }
 
 /** Parses `12`, `#12`, or the URL of a pull request or a run; null for any other text. */
 export function parseNamedRun(text: string): NamedRun | null {
-  const [, kind = '', id = ''] = /\/(pull|runs)\/([1-9]\d{0,19})(?:[/?#]|$)/.exec(text) ?? [];
-  if (id !== '') return { kind: kind === 'pull' ? 'pull-request' : 'run', id };
+  const [, repository = '', kind = '', id = ''] =
+    /([^/\s]+\/[^/\s]+)\/(?:actions\/)?(pull|runs)\/([1-9]\d{0,19})(?:[/?#]|$)/.exec(text) ?? [];
+  if (id !== '') return { kind: kind === 'pull' ? 'pull-request' : 'run', id, repository };
   const pull = /^#([1-9]\d{0,14})$/.exec(text)?.[1];
   if (pull !== undefined) return { kind: 'pull-request', id: pull };
   return /^[\w-]{1,40}$/.test(text) ? { kind: 'any', id: text } : null;

@@ -43,7 +43,7 @@ export const ONLY_RECORDED = [
   'requests',
   'who asked for the run',
   'its attempt and URL',
-  'pull request',
+  'pull request and base branch',
   'labels',
   'result of `verify` on the base',
 ] as const;
@@ -141,8 +141,8 @@ export interface CloneBranch {
    * the newest published head. Oldest first. Null if the clone lacks one of the ends, or is cut off between them.
    */
   readonly line: readonly CloneCommit[] | null;
-  /** Commits that merges on the line brought in and that the base branch does not have. */
-  readonly strange: readonly string[];
+  /** Commits that merges on the line brought in and that the base branch does not have, with the run that each names. */
+  readonly strange: readonly Pick<CloneCommit, 'id' | 'run'>[];
   /** True if the base branch has the newest published head. */
   readonly isMerged: boolean;
 }
@@ -201,7 +201,11 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
       ),
       ...isNoted(
         strange.length > 0,
-        `Merges brought in commits that the base branch does not have: ${listFirstNames(strange.map(shortenCommit))}.`,
+        `Merges brought in commits that the base branch does not have: ${listFirstNames(strange.map(({ id }) => shortenCommit(id)))}.`,
+      ),
+      ...strange.flatMap(({ id, run }) =>
+        // A run of several branches has a record of each, so the commit may be of another.
+        isUnchecked(run !== null, `${describeClaim(id, run)} a merge brought it in, and it is not checked.`),
       ),
       ...(tip === null ? goneFindings((published.at(-1) ?? first).receipt, clone) : []),
     ],
@@ -271,7 +275,7 @@ function judgeOrigin(at: {
   const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
   // An attempt that was killed leaves commits but no record, so a commit of such a run is not a contradiction.
   const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
-  const says = `${shortenCommit(id)} says that run ${String(named)} made it, but`;
+  const says = describeClaim(id, named);
   const isClaim = named !== null && run === null;
   return {
     origin: { id, author, run },
@@ -282,6 +286,10 @@ function judgeOrigin(at: {
   };
 }
 
+function describeClaim(id: string, run: string | null): string {
+  return `${shortenCommit(id)} says that run ${String(run)} made it, but`;
+}
+
 function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): readonly ReceiptFinding[] {
   const { runId: run, base } = receipt;
   const isElsewhere = line.length > 0 && !beginsAt(line, base);
@@ -289,7 +297,7 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
     ...isWrong(isElsewhere, `The branch does not build on ${shortenCommit(base)}, from which its first run began.`),
     ...isUnchecked(
       journal !== null && journal.start.state.change.iterations > 0,
-      `Runs before ${run} are no longer remembered, so commits before ${shortenCommit(base)} are not checked.`,
+      `Runs before ${run} have no receipt here, so commits before ${shortenCommit(base)} are not checked.`,
     ),
   ];
 }

@@ -71,12 +71,12 @@ async function readBranch(
   const line = await readLine(git, base, [end, ...heads.filter((_, index) => isReached[index])]);
   const known = new Set(line?.map(({ id }) => id));
   const merged = (line ?? []).flatMap(({ parents }) => parents.slice(1).filter((id) => !known.has(id)));
-  const isKnown = await Promise.all(merged.map((id) => isIn(git, id, intoTip)));
+  const strange = await readBroughtIn(git, [base, ...(intoTip === null ? [] : [intoTip])], merged);
   // In a shallow clone, the oldest commits appear without parents, so the line is cut.
   const isCut =
     line?.some(({ parents }) => parents.length === 0) === true &&
     (await readFirstLine(git, ['rev-parse', '--is-shallow-repository'])) === 'true';
-  return { tip, line: isCut ? null : line, strange: merged.filter((_, index) => isKnown[index] !== true), isMerged };
+  return { tip, line: isCut ? null : line, strange: strange.filter(({ id }) => !known.has(id)), isMerged };
 }
 
 /**
@@ -146,6 +146,23 @@ async function readLine(git: Git, base: string, tips: readonly string[]): Promis
     ...commit,
     isSigned: signed.has(commit.id),
     paths: commit.parents.length > 1 ? null : (changes.get(commit.id) ?? []).map(({ path }) => decodeGitName(path)),
+  }));
+}
+
+/** Reads the commits that merges brought in, without those that `others` have. */
+async function readBroughtIn(
+  git: Git,
+  others: readonly string[],
+  merged: readonly string[],
+): Promise<CloneBranch['strange']> {
+  if (merged.length === 0) return [];
+  const listed = await git.answer([
+    ...['rev-list', `--format=%H ${trailer('Ralph-Run')}`, ...merged],
+    ...[...others.map((id) => `^${id}`), '--'],
+  ]);
+  return [...listed.stdout.toString().matchAll(/^(\w{40,64}) (.*)$/gm)].map(([, id = '', run = '']) => ({
+    id,
+    run: run === '' ? null : run,
   }));
 }
 

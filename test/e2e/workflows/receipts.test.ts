@@ -160,7 +160,7 @@ test('a receipt from an artifact replaces the state, and the command that checks
   const { code, result, texts } = await verified(clone, '--receipt', receiptFile);
   // The receipt of the first run is missing.
   expect(code).toBe(3);
-  expect(texts).toContain('are no longer remembered');
+  expect(texts).toContain('have no receipt here');
   expect(result.signature).toEqual([`gh attestation verify ${receiptFile} --repo acme/shop`]);
 });
 
@@ -370,6 +370,16 @@ describe('commits', () => {
     ]);
   });
 
+  test('that name a run, below the tip of a merged branch, are not checked', async () => {
+    const clone = copyClone();
+    const named = commitLike(clone, MAIN, [tipOf(clone, MAIN)], 'Other\n\nRalph-Run: 1002');
+    const above = commitLike(clone, MAIN, [named], 'Above');
+    git(clone, ['update-ref', BRANCH, commitLike(clone, BRANCH, [tipOf(clone), above], 'Merge')]);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(3);
+    expect(texts).toContain(`unchecked commits: ${named.slice(0, 7)} says that run 1002 made it`);
+  });
+
   test('that a person pulled into a branch with a commit of their own are there', async () => {
     const clone = copyClone();
     const mine = commitLike(clone, MAIN, [tipOf(clone, `${BRANCH}~1`)], 'Mine');
@@ -390,7 +400,7 @@ describe('a receipt', () => {
     tasks: tasks.map((task) => ({ ...task, ...own })),
   });
 
-  test.each<[string, 'bad' | 'part', string, (receipt: RunReceipt) => RunReceipt]>([
+  test.each<[string, ReceiptVerification['verdict'], string, (receipt: RunReceipt) => RunReceipt]>([
     ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, base: other })],
     ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, head: other })],
     ['no head', 'part', 'its record says that it published none', (one) => ({ ...one, head: null })],
@@ -408,6 +418,18 @@ describe('a receipt', () => {
       'bad',
       'outcome is limit (cost) in its record',
       (one) => ({ ...one, outcome: { kind: 'limit', reason: 'cost' } }),
+    ],
+    [
+      'a failure after its end',
+      'good',
+      'note: Its journal ends with complete (plan_complete); only its record says that it then ended with failed (push).',
+      (one) => ({ ...one, outcome: { kind: 'failed', reason: 'push' } }),
+    ],
+    [
+      'a task that it did not work on',
+      'bad',
+      'names issue-9, on which it did not work',
+      (one) => ({ ...one, tasks: [...one.tasks, ...first(one, { id: 'issue-9', textHash: null }).tasks] }),
     ],
     ['another branch', 'bad', 'branch is main', (one) => ({ ...one, branch: 'main' })],
     ['another title', 'bad', 'differently', (one) => ({ ...one, ...first(one, { title: 'Pay' }) })],
@@ -470,7 +492,7 @@ describe('a receipt', () => {
     forgetFirstRun(clone);
     const { code, texts } = await verified(clone);
     expect(code).toBe(3);
-    expect(texts).toContain('are no longer remembered');
+    expect(texts).toContain('have no receipt here');
   });
 });
 
@@ -490,4 +512,18 @@ test('a file that is not a receipt is wrong usage', async () => {
   writeFileSync(file, gzipSync('{}'));
   const { code, error } = await ralph(['verify', pull, '--dir', original, '--receipt', file]);
   expect([code, error.includes('is not a receipt')]).toEqual([2, true]);
+});
+
+test.each<[string, (clone: string) => void, string]>([
+  ['without the clone', (clone) => rmSync(join(clone, '.git'), { recursive: true }), 'is not in a git checkout'],
+  [
+    'for a clone of another repository',
+    (clone) => git(clone, ['remote', 'set-url', 'origin', 'https://github.com/octo/sample.git']),
+    'is not of octo/sample',
+  ],
+])('%s, there is no answer, which is not bad', async (_, change, words) => {
+  const clone = copyClone();
+  change(clone);
+  const { code, error } = await ralph(['verify', `https://github.com/octo/other/pull/${pull}`, '--dir', clone]);
+  expect([code, error]).toEqual([2, expect.stringContaining(words)]);
 });

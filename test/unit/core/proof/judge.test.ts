@@ -249,6 +249,58 @@ describe('the judgement of the new tests', () => {
     expect(judged).toMatchObject(expected);
   });
 
+  const thrice = ' ✓ test/a.test.ts > adds 1ms\n'.repeat(3);
+  const mixed = thrice.replace('✓', '×');
+  test.each<[string, Proof['without'], object]>([
+    ['new', judge(run(mixed), { head: `${OLD}\n${thrice}` }), { count: 3, passing: 2 }],
+    [
+      'beside an old one, wherever it stands',
+      judge(run(mixed), { base: thrice.split('\n')[0] ?? '', head: thrice }),
+      { count: 2, passing: 1 },
+    ],
+    [
+      'that all pass',
+      judge(run(thrice), { base: thrice.split('\n')[0] ?? '', head: thrice }),
+      { count: 2, passing: 2 },
+    ],
+    ['run twice', judge(run(mixed), { base: `${OLD}\n${OLD}`, head: `${OLD}\n${OLD}\n${A}\n${A}` }), { count: 2 }],
+    [
+      'of which only the file is reported',
+      judge(run(' ✓ test/a.test.ts (3 tests)'), { head: `${OLD}\n${thrice}` }),
+      { count: 3, passing: 3 },
+    ],
+  ])('tests with one name count each: %s', (_, judged, expected) => {
+    expect(judged).toMatchObject({ kind: 'new', ...expected });
+  });
+
+  test.each<[string, string, string]>([
+    [
+      'the task did not write another test with a known name',
+      ' ✓ test/c.test.ts > waits 1ms',
+      ' ✓ test/c.test.ts > waits 1ms\n ✓ test/c.test.ts > waits 1ms',
+    ],
+    [
+      'a reporter numbers its tests',
+      '✓ 1 of 2: adds\n✓ 2 of 2: waits',
+      '✓ 1 of 3: subtracts\n✓ 2 of 3: adds\n✓ 3 of 3: waits',
+    ],
+  ])('is of all of verify where %s', (_, base, head) => {
+    expect(judge(run(''), { base, head })).toEqual({ kind: 'whole', passed: false });
+  });
+
+  test('an example in a document that code includes went with it', () => {
+    const head = `${OLD}\n   Doc-tests sum\ntest src/lib.rs - (line 3) ... ok`;
+    const ownFiles = {
+      task: 'issue-1',
+      files: [code, file('README.md', '', '```'), file('test/a.test.ts', null, ADDS)],
+    };
+    const reports = { base: parseTestReport(OLD), head: parseTestReport(head) };
+    expect(judgeTestsWithoutChange(run(OLD), reports, { own: ownFiles, others: [] })).toEqual({
+      kind: 'whole',
+      passed: false,
+    });
+  });
+
   test('the tests of another task of the branch are not counted', () => {
     const second = "test('multiplies', () => expect(mul).toBe(2));";
     const others = [

@@ -260,6 +260,22 @@ describe('the tests that a reporter names', () => {
       '    Starting 2 tests across 1 binary\n  TRY 1 FAIL [   0.009s] (1/2) shop waits\n  TRY 2 PASS [   0.009s] (1/2) shop waits\n  TRY 1 FAIL [   0.005s] (2/2) shop adds\n  TRY 2 FAIL [   0.005s] (2/2) shop adds\n────────────\n     Summary [   0.007s] 2 tests run: 1 passed (1 flaky), 1 failed, 0 skipped\n   FLAKY 2/2 [   0.009s] (1/2) shop waits\n  TRY 2 FAIL [   0.005s] (2/2) shop adds',
       ['+ shop > waits', '- shop > adds'],
     ],
+    [
+      'tests of tape, whose assertions have the same names',
+      'TAP version 13\n# adds\nok 1 should be equal\nnot ok 2 should be equal\nok 3 should be equal\n# subtracts\nok 4 should be equal\n# empty\n# later\nok 5 no # SKIP\n\n1..5\n# tests 5\n# pass  3\n',
+      ['- adds', '+ subtracts', '? later'],
+    ],
+    [
+      'comments in TAP of other programs',
+      'TAP version 13\n1..2\nnot ok 1 adds\n# (in test file a.bats, line 3)\nok 2 subtracts',
+      ['- adds', '+ subtracts'],
+    ],
+    [
+      'assertions in subtests of TAP',
+      '# Subtest: sum \\#1\n    # Subtest: adds\n        ok 1 - should be equal\n        not ok 2 - should be equal\n    not ok 1 - adds # time=1ms\n    # Subtest: subtracts\n        ok 1 - should be equal\n    ok 2 - subtracts\nnot ok 1 - sum \\#1',
+      ['- sum #1 > adds', '+ sum #1 > subtracts'],
+    ],
+    ['durations of bun', '✓ sum > adds [0.05ms]\n✗ sum > subtracts [1.2s]', ['+ sum > adds', '- sum > subtracts']],
     ['tests with the same name', 'ok 1 a\nnot ok 2 a\nok 3 b # SKIP\nok 4 b\nok 5 b', ['± a', '+ b']],
     ['JUnit beside other output', ' ✓ other\n<testsuite><testcase name="a" classname="B"/></testsuite>', ['+ B > a']],
     [
@@ -276,6 +292,16 @@ describe('the tests that a reporter names', () => {
   ])('%s', (_, text, expected) => {
     expect(listOf(text)).toEqual(expected);
   });
+});
+
+test.each<[string, string, readonly [passed: number, runs: number]]>([
+  ['one that each instance prints', ' ✓ a.test.ts > adds 6ms\n × a.test.ts > adds\n ✓ a.test.ts > adds 0ms', [2, 3]],
+  ['one in JUnit', '<testcase name="a"/><testcase name="a"><failure/></testcase><testcase name="a"/>', [2, 3]],
+  ['one that a summary repeats', 'a.py::test_x PASSED [ 9%]\nPASSED a.py::test_x', [1, 1]],
+  ['one that two reporters print', ' ✓ a.test.ts > adds 6ms\nok 1 - a.test.ts > adds', [1, 1]],
+  ['a skipped one', 'ok 1 a # SKIP\nok 2 a', [1, 1]],
+])('a name has as many tests as ran: %s', (_, text, [passed, runs]) => {
+  expect([...parseTestReport(text).values()]).toMatchObject([{ passed, runs }]);
 });
 
 test('the failures are tests, or files where no test is named', () => {

@@ -100,8 +100,8 @@ describe('a person names', () => {
   test.each([
     ['12', { kind: 'any', id: '12' }],
     ['#12', { kind: 'pull-request', id: '12' }],
-    ['https://github.com/o/r/pull/12/files', { kind: 'pull-request', id: '12' }],
-    ['https://github.com/o/r/actions/runs/99?pr=1', { kind: 'run', id: '99' }],
+    ['https://github.com/o/r/pull/12/files', { kind: 'pull-request', id: '12', repository: 'o/r' }],
+    ['https://github.com/o/r/actions/runs/99?pr=1', { kind: 'run', id: '99', repository: 'o/r' }],
     ['one two', null],
     ['', null],
   ])('%s', (text, named) => {
@@ -284,8 +284,15 @@ describe('commits', () => {
   });
 
   test('that a merge brought in from elsewhere are said', () => {
-    expect(texts(about({ strange: [id('e')] }))).toEqual([
+    expect(texts(about({ strange: [{ id: id('e'), run: null }] }))).toEqual([
       'note: Merges brought in commits that the base branch does not have: eeeeeee.',
+    ]);
+  });
+
+  test('that a merge brought in, and that name a run, are not checked', () => {
+    expect(texts(about({ strange: [{ id: id('e'), run: '1' }] }))).toEqual([
+      'note: Merges brought in commits that the base branch does not have: eeeeeee.',
+      'unchecked: eeeeeee says that run 1 made it, but a merge brought it in, and it is not checked.',
     ]);
   });
 
