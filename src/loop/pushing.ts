@@ -26,7 +26,12 @@ import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { serializeLaneState, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
-import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
+import {
+  recordLeftOutInJournal,
+  leaveRefusedOut,
+  setAsideIfStillRefused,
+  type LeaveOutDeps,
+} from './refused/left-out.ts';
 
 /** The dependencies of a push on the outside world. */
 type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log' | 'redact'> & Pick<LeaveOutDeps, 'appendJournal'>;
@@ -96,7 +101,7 @@ async function setAsideForbiddenMerge(
   const words = await explainForbiddenMerge(deps, work, base);
   if (words === null) return opened;
   deps.log.warning(words);
-  const state = leaveOut(deps, work.state, { tasks: [CONFLICT_TASK], files: [], words, tree: null });
+  const state = recordLeftOutInJournal(deps, work.state, { tasks: [CONFLICT_TASK], files: [], words, tree: null });
   return { work: { ...work, state }, end: null };
 }
 
@@ -137,7 +142,8 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
     await outlet.handOver(made);
     return { work: made, end: null };
   }
-  if (made.head === (made.remoteHead ?? made.base)) return { work: await waitIfStillRefused(deps, made), end: null };
+  if (made.head === (made.remoteHead ?? made.base))
+    return { work: await setAsideIfStillRefused(deps, made), end: null };
   const outrun = await findOutrun(deps, made);
   if (outrun !== null) return { work: made, end: createOutrunEnd(outrun) };
   const cleared = await clearHead({ ...deps, forge: outlet.forge }, made);
@@ -152,11 +158,11 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
     if (refusal === null) {
       const isGone = result.kind === 'moved' && (await isBranchGone(remote, taken));
       const { work: now, end } = afterPush(deps, taken, isGone ? { kind: 'unreachable', why: GONE } : result);
-      return { work: end === null ? await waitIfStillRefused(deps, now) : now, end };
+      return { work: end === null ? await setAsideIfStillRefused(deps, now) : now, end };
     }
     left = await leaveRefusedOut({ ...deps, remote }, taken, { refusal, byFile: tries < MAX_TRIES });
   }
-  return { work: await waitIfStillRefused(deps, left), end: null };
+  return { work: await setAsideIfStillRefused(deps, left), end: null };
 }
 
 /**

@@ -66,7 +66,8 @@ const USED_UP = 1e15;
 export type CheckoutTask = Pick<FileTask, 'task' | 'state'>;
 
 /**
- * Renders a lane as text, place by place, without places that could not be read. `sameLane` are the options that select
+ * Renders a lane as text, place by place, without places that could not be read, and without places that have no
+ * state if another one has. `sameLane` are the options that select
  * the lane, and `files` are the lane's tasks in the checkout.
  */
 export function renderLane(
@@ -74,7 +75,9 @@ export function renderLane(
   sameLane: string,
   files: readonly CheckoutTask[],
 ): string {
-  const known = places.filter((place) => place.kind === 'branch');
+  const branches = places.filter((place) => place.kind === 'branch');
+  const withState = branches.filter((place) => place.saved !== null || place.ordersWaiting.length > 0);
+  const known = withState.length > 0 ? withState : branches;
   const cooldown = cooldownOf(settings ?? []);
   return [
     ...(places.length === 0 && settings !== undefined
@@ -146,7 +149,7 @@ function renderPlace(
     ...place.warnings.map((warning) => ['warning', warning] as const),
   ];
   return [
-    `${lane} (${place.place})`,
+    `${lane} (${place.place}): runs ${place.place === 'directory' ? 'on this machine' : 'of the workflow'}`,
     ...describeTasks(place, files).map((line) => `  ${line}`),
     ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
     ...listed(

@@ -2,7 +2,15 @@ import { AGENTS, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { listFirstNames } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BaseTrial, DoctorFacts, KeyTrial } from './facts.ts';
-import { createRemedy, type Finding, okFinding, problemFinding, uncheckedFinding, warningFinding } from './finding.ts';
+import {
+  createRemedy,
+  type Finding,
+  okFinding,
+  problemFinding,
+  problemWithoutRemedy,
+  uncheckedFinding,
+  warningFinding,
+} from './finding.ts';
 import { checkAllowedTools } from './command-findings.ts';
 import { findStepInput, type ExaminedStep } from './examined-step.ts';
 
@@ -28,7 +36,7 @@ export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the 
         ),
       );
     case 'malformed':
-      return problemFinding('key', key.problems.join(' '), page);
+      return problemWithoutRemedy('key', key.problems.join(' '));
     case 'form-only':
       return uncheckedFinding(
         'key',

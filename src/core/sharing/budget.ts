@@ -12,7 +12,7 @@ import {
 import { countMaxCalls, amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
-import { isOfEndedAttempt, type LiveAttempt, MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
+import { belongsToEndedAttempt, type LiveAttempt, MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
 import { DAY_MS, HOUR_MS, isTooFarAhead } from '../countdown.ts';
 
 const MAX_RESERVATIONS = 100;
@@ -145,7 +145,7 @@ export function seedBudget(budget: Budget, windows: Windows): Budget {
  */
 export function endReservations(budget: Budget, live: readonly LiveAttempt[], now: number): Budget {
   const isDead = (reservation: Reservation): boolean =>
-    now < reservation.expiresAt && isOfEndedAttempt(reservation, live);
+    now < reservation.expiresAt && belongsToEndedAttempt(reservation, live);
   if (!budget.reservations.some(isDead)) return budget;
   const reservations = budget.reservations.map((reservation) =>
     isDead(reservation) ? { ...reservation, expiresAt: now } : reservation,

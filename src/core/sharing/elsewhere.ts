@@ -13,7 +13,7 @@ export function mayServeOtherLanes(outcome: Outcome): boolean {
  * Returns a park until the end of the hour or day, shortened to the end of another run's reservation; null if no
  * reservation ends earlier.
  */
-export function waitForOthers(
+export function shortenPark(
   outcome: Outcome,
   others: readonly Reservation[],
 ): { readonly outcome: Outcome; readonly why: string } | null {
@@ -40,7 +40,7 @@ export function waitForOthers(
  * Returns the outcome of a run if another run may be working on all of its tasks, each until the given instant at the
  * latest.
  */
-export function decideIfWorkedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
+export function buildOtherRunRefusal(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
   const last = Math.max(...tasks.map(({ id }) => until.get(id) ?? 0));
   return {
     kind: 'refused',

@@ -5,7 +5,7 @@ import type { LaneId } from '../tasks/ids.ts';
 import { countSchema, type Immutable } from '../policy.ts';
 import { tryJson } from '../text/try-json.ts';
 import { cutText } from '../text/phrase.ts';
-import { lookSchema } from './waiting-issues.ts';
+import { examinationSchema } from './waiting-issues.ts';
 
 /** Maximum number of orders. They accumulate on a paused lane, where no run obeys them. */
 export const MAX_ORDERS = 30;
@@ -46,7 +46,7 @@ const schema = z.object({
   /** Sequence of the document for which a run found nothing to do; null if none. */
   restsAt: countSchema.nullable().default(null),
   /** The pull request as a run last examined it; null if no run examined it. */
-  looked: lookSchema.nullable().default(null),
+  looked: examinationSchema.nullable().default(null),
 });
 
 /**
@@ -158,7 +158,7 @@ export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | 
 }
 
 /** Returns the record with one more order; unchanged if any attempt of the same run already gave it. */
-export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
+export function addOrderToRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   const by = cutText(given.by, 100);
   const newest = record.orders.at(-1);
   const isRepeated =

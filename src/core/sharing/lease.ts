@@ -65,14 +65,14 @@ export function computeMaxLeaseMs(maxRunMs: number, jobs: 'one' | 'three', befor
   return Math.min(computeMaxStartMs(maxRunMs, jobs, before) + maxRunMs + PUBLISH_MS, MAX_LEASE_MS);
 }
 
-/** Returns the maximum time from the claim of such a lane to its first call: after a later one, the claim may end. */
+/** Returns the maximum time from the claim of a lane to its first call; later calls might outlast the claim. */
 export function computeMaxStartMs(maxRunMs: number, jobs: 'one' | 'three', before: number): number {
   const wait = jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0;
   const ofLane = maxRunMs + PUBLISH_MS;
   return wait + Math.max(0, Math.min((ofLane + wait) * before, MAX_LEASE_MS - wait - ofLane));
 }
 
-/** Returns on how many lanes the machine of a lane works before it, for the lane at a place of the run's list. */
+/** Returns the number of lanes that a machine works on before the lane at this place in the run's list. */
 export function countLanesBefore(place: number, atOnce: number): number {
   return Math.floor(place / atOnce);
 }
@@ -83,7 +83,7 @@ export function countLanesBefore(place: number, atOnce: number): number {
  */
 export function blocksOtherHolder(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
-  if (isOfEndedAttempt(lease, [other])) return false;
+  if (belongsToEndedAttempt(lease, [other])) return false;
   // If the lease begins further in the future than it lasts, one of the two clocks is wrong, and a lane must not wait
   // for that.
   const isPlausible = lease.acquiredAt - lease.durationMs <= now;
@@ -94,7 +94,7 @@ export function blocksOtherHolder(lease: Lease, other: LeaseHolder, now: number)
  * Returns true if a claim or a reservation belongs to an attempt that has ended: GitHub starts an attempt only when the
  * one before has ended.
  */
-export function isOfEndedAttempt({ runId, runAttempt }: LiveAttempt, live: readonly LiveAttempt[]): boolean {
+export function belongsToEndedAttempt({ runId, runAttempt }: LiveAttempt, live: readonly LiveAttempt[]): boolean {
   return runId !== '' && live.some((one) => one.runId === runId && runAttempt < one.runAttempt);
 }
 

@@ -156,7 +156,7 @@ function maxPlausibleCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bou
   return (maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY) + overshootUsd;
 }
 
-/** Returns the recorded ledger from before a run, limited on each day to the ledger that is stored after the run. */
+/** Returns a run's record of the ledger, with no more usage on a day than the stored ledger has. */
 export function limitTrustedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }

@@ -13,13 +13,14 @@ import { isFinished, isStuck, type TaskProgress, taskStates } from '../tasks/tas
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
 
-/** The state of a pull request: its head, its base, and GitHub's results. */
-export const lookSchema = z.object({ seen: z.string().max(200), at: instantSchema });
+/** A pull request's state as a run saw it (head, base and GitHub's results), and the instant. */
+export const examinationSchema = z.object({ seen: z.string().max(200), at: instantSchema });
 
-export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
+/** The pull request that was examined, by its lane. */
+export const examinedPullSchema = examinationSchema.extend({ lane: z.string().max(120) });
 
 /** A pull request that a run examined: it worked on it, or found nothing to do. */
-export type ExaminedPullRequest = Immutable<z.infer<typeof lookedSchema>>;
+export type ExaminedPullRequest = Immutable<z.infer<typeof examinedPullSchema>>;
 
 /**
  * An open pull request that conflicts with its base or whose checks fail (`work`), or into which its base is merged
@@ -44,7 +45,7 @@ export const waitingIssueSchema = z
     isAsked: z.boolean().optional(),
     /** Iterations spent on the issue by then; a later answer has more of them. */
     attempts: countSchema.optional(),
-    /** A copy that earlier versions stored. */
+    /** Progress of the issue, which earlier versions stored in place of `attempts` and `isAsked`. */
     progress: z.object({ state: z.enum(taskStates), attempts: countSchema }).optional(),
   })
   .transform(({ lane, task, at, isAsked, attempts, progress }) => ({

@@ -3,7 +3,7 @@ import { updateWaitingIssues } from '../sharing/waiting-issues.ts';
 import {
   advanceRecord,
   claimRecord,
-  orderRecord,
+  addOrderToRecord,
   releaseRecord,
   renewRecord,
   finishRecord,
@@ -12,7 +12,7 @@ import {
 import {
   type Claim,
   computeExpiry,
-  isOfEndedAttempt,
+  belongsToEndedAttempt,
   blocksOtherHolder,
   type Lease,
   type LeaseHolder,
@@ -296,7 +296,7 @@ export function endClaimsInSnapshot(
     const budget = parseBudgetIn(snapshot, now);
     if (budget.kind === 'newer') return { snapshot, message: '', answer: null };
     const ended = withBudget(snapshot, endReservations(budget.budget, live, now), now);
-    const lanes = budget.budget.reservations.flatMap((one) => (isOfEndedAttempt(one, live) ? [one.lane] : []));
+    const lanes = budget.budget.reservations.flatMap((one) => (belongsToEndedAttempt(one, live) ? [one.lane] : []));
     const freed = lanes.reduce((next, lane) => withLane(next, lane, (record) => endClaim(record, live, now)), ended);
     return { snapshot: freed, message, answer: null };
   };
@@ -304,7 +304,7 @@ export function endClaimsInSnapshot(
 
 function endClaim(record: LaneRecord, live: readonly LiveAttempt[], now: number): LaneRecord {
   const { lease } = record;
-  return lease === null || computeExpiry(lease) <= now || !isOfEndedAttempt(lease, live)
+  return lease === null || computeExpiry(lease) <= now || !belongsToEndedAttempt(lease, live)
     ? record
     : { ...record, lease: { ...lease, durationMs: Math.max(0, now - lease.acquiredAt) } };
 }
@@ -352,7 +352,7 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange
         message: '',
         answer: `it was written by a newer version of this action (record version ${parsed.version})`,
       };
-    const ordered = withLane(snapshot, lane, (record) => orderRecord(record, given));
+    const ordered = withLane(snapshot, lane, (record) => addOrderToRecord(record, given));
     const own = listLaneAnswers(ordered, (issue) => issue.lane === lane);
     const opened = own.filter(({ progress }) => progress.state === 'stuck');
     const asked = given.kind === 'reset-circuit' ? opened.map(({ task }) => task) : [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseBudget } from '../sharing/budget.ts';
 import { parseRecord } from '../sharing/lane-record.ts';
-import { lookedSchema, MAX_WAITING, openCircuitSchema, waitingIssueSchema } from '../sharing/waiting-issues.ts';
+import { examinedPullSchema, MAX_WAITING, openCircuitSchema, waitingIssueSchema } from '../sharing/waiting-issues.ts';
 import { isIssueTask, isLaneId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import {
@@ -56,7 +56,7 @@ const earlierSchema = z
     waiting: z.array(waitingIssueSchema).catch([]),
     unfinished: z.array(z.string()).catch([]),
     unanswered: z.array(z.string()).catch([]),
-    looked: z.array(lookedSchema).catch([]),
+    looked: z.array(examinedPullSchema).catch([]),
   })
   .transform(({ circuits, waiting, ...marks }) => {
     const isKnown = (id: string): boolean => waiting.some(({ task }) => task === id);

@@ -10,7 +10,7 @@ import type { McpServer } from '../../core/mcp/values.ts';
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Policy } from '../../core/policy.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
-import { decideIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
+import { buildOtherRunRefusal } from '../../core/sharing/elsewhere.ts';
 import { computeMaxLeaseMs } from '../../core/sharing/lease.ts';
 import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
@@ -141,7 +141,7 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
   // Other lanes may have reserved the rest of the hour in the meantime, so check the limits again.
   const stopped =
     tasks.length === 0
-      ? decideIfWorkedElsewhere(decided.tasks, claim.elsewhere)
+      ? buildOtherRunRefusal(decided.tasks, claim.elsewhere)
       : stopBeforeWork({ state, tasks, hasUnpostedAnswers: decided.hasUnpostedAnswers }, read.policy, deps.clock.now());
   if (stopped !== null) {
     await releaseLane(deps, decided.lane.id);

@@ -8,7 +8,7 @@ import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
 import { listOtherReservations } from '../../core/sharing/budget.ts';
-import { waitForOthers } from '../../core/sharing/elsewhere.ts';
+import { shortenPark } from '../../core/sharing/elsewhere.ts';
 import { withAskedTasks } from '../../core/snapshot/going-on.ts';
 import { listCeilings, listGrants, listSplitIssues } from '../../core/snapshot/proposals.ts';
 import { findProgressIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
@@ -335,7 +335,7 @@ async function endStopped(
   const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, listTasksAskedFor(request), now);
   const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
   if (asked(known) !== known) await store.update((newest) => ({ snapshot: asked(newest), message, answer: null }));
-  const waits = waitForOthers(intake.outcome, listOtherReservations(budget.budget, runTag, now));
+  const waits = shortenPark(intake.outcome, listOtherReservations(budget.budget, runTag, now));
   return waits === null ? intake : { ...withWarning(intake, waits.why), outcome: waits.outcome };
 }
 

@@ -87,7 +87,7 @@ function accountKeyOf({ login, id, kind }: Account): string {
   return `${kind} ${login.toLowerCase()} ${String(id)}`;
 }
 
-/** Maximum number of issues to read: GitHub answers for ten in one request, and a run hardly gets to more than this. */
+/** Maximum number of issues whose comments are read: one request reads ten of them, and few runs work on more. */
 const MAX_ISSUES = 50;
 
 /** An issue whose comments are requested, as they were at `until`, when somebody asked for the work. */

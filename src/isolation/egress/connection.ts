@@ -192,7 +192,10 @@ export type ProxyDecision =
 export interface ConnectionGate {
   /** Decides whether a connection is allowed, and opens it. */
   readonly admit: (wanted: RequestedConnection) => Promise<ProxyDecision>;
-  /** Counts a refused connection to a target that was used for another host. `stranger` comes from `findHostSuffix`. */
+  /**
+   * Counts a connection to an allowed target that named another host, and returns the answer. `stranger` comes from
+   * `findHostSuffix`.
+   */
   readonly refuse: (target: HostAndPort, stranger: string) => Answer;
 }
 

@@ -78,7 +78,7 @@ async function withoutFiles(
   );
   const tree = await takeHead(deps, { head: remade.head, refused, workTree });
   const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
-  const state = leaveOut(deps, withRenamedCommits(work.state, remade.places), left);
+  const state = recordLeftOutInJournal(deps, withRenamedCommits(work.state, remade.places), left);
   const change = withLeftOutFiles(state.change, {
     begun: work.stateBefore.change,
     ofRun: [],
@@ -112,13 +112,13 @@ async function withoutTasks(
   return recordedWork(deps, work, {
     head: remade.head,
     journal: withReplacedCommits(work, remade),
-    state: leaveOut(deps, withRenamedCommits(work.state, remade.places), left),
+    state: recordLeftOutInJournal(deps, withRenamedCommits(work.state, remade.places), left),
     withheld: work.withheld,
   });
 }
 
 /** Records in the state and in the journal the content that the git server refused and the branch therefore lacks. */
-export function leaveOut(
+export function recordLeftOutInJournal(
   { clock, appendJournal }: Pick<LeaveOutDeps, 'clock' | 'appendJournal'>,
   state: LaneState,
   left: LeftOutWork,
@@ -132,7 +132,7 @@ export function leaveOut(
  * Sets a task aside if the agent claims that it is done while its refused file is unchanged in the work tree, because
  * the push after another call would be refused in the same way.
  */
-export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
+export async function setAsideIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);
   if (last === undefined) return work;
   const { state, refused } = getProgress(work.state.tasks, last.taskId);
@@ -141,7 +141,7 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
   if (refused === undefined || state !== 'in-progress' || !isThere || !isClaimed) return work;
   const tree = await takeHead(deps, { head: work.head, refused: [], workTree: 'reset' });
   const left = { tasks: [last.taskId], files: refused.files, words: refused.words, tree };
-  const next = { ...work, state: leaveOut(deps, work.state, left) };
+  const next = { ...work, state: recordLeftOutInJournal(deps, work.state, left) };
   deps.record?.(next);
   return next;
 }

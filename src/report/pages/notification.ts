@@ -242,7 +242,11 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = findFeedbackRequest(report, id);
   if (item === null) return renderHeadlineSection(report);
   const itemLink = renderLink(renderText(item.title, 120), findRequestPage(item, report));
-  const tried = listIterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
+  // The last answer already describes the iteration that made its commit.
+  const answered = item.answer?.kind === 'changed' ? item.answer.commit : null;
+  const tried = listIterationsOn(report, id)
+    .filter(({ commit }) => commit === null || commit !== answered)
+    .map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : renderAnswerWords(item.answer, report);
   const earlier = (item.tried ?? []).map((one) => `- ${earlierWords(one, report)}`);
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';

@@ -136,12 +136,8 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
       }
     case 'paused':
       if (outcome.reason === 'withdrawn') return withdrawn(report);
-      return listIterations(report).length === 0
-        ? { title: ['Paused'], what: `Paused by ${outcome.by}; no call was made.` }
-        : {
-            title: ['Stopped'],
-            what: `Stopped by ${outcome.by} after ${formatCount(listIterations(report).length, 'iteration')} of this run.`,
-          };
+      if (report.kind !== 'worked') return { title: ['Paused'], what: `Paused by ${outcome.by}; no call was made.` };
+      return { title: ['Stopped'], what: `Stopped by ${outcome.by}${describeCallsSoFar(report)}.` };
     case 'refused':
       return {
         title: [outcome.reason === 'another_run' ? 'Another run is at work' : 'Refused'],
@@ -150,6 +146,11 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
     case 'failed':
       return { title: [`Failed: ${outcome.reason}`, YOU_ARE_NEEDED], what: outcome.message };
   }
+}
+
+function describeCallsSoFar(report: RunReport): string {
+  const { length } = listIterations(report);
+  return length === 0 ? '; no call was made' : ` after ${formatCount(length, 'iteration')} of this run`;
 }
 
 /** Explains why a circuit opened, with the input that sets the threshold. */

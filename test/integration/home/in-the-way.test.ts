@@ -209,7 +209,7 @@ test('Ctrl-C while files are copied ends the run without a call', async () => {
   const { code, out } = await run.ended;
   expect({ code, out }).toMatchObject({
     code: 0,
-    out: expect.stringContaining('Paused by you (Ctrl-C); no call was made') as string,
+    out: expect.stringContaining('Stopped by you (Ctrl-C); no call was made') as string,
   });
   expect(out).not.toContain('▶ Iteration');
   expect((await scene.start(['--once']).ended).code).toBe(0);

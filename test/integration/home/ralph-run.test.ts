@@ -311,7 +311,7 @@ describe('ralph run', () => {
       run.kill('SIGINT');
       expect(await run.ended).toMatchObject({
         code: 0,
-        out: expect.stringContaining('Paused by you (Ctrl-C); no call was made.') as string,
+        out: expect.stringContaining('Stopped by you (Ctrl-C); no call was made.') as string,
       });
     },
   );

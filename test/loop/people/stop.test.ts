@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { orderRecord } from '../../../src/core/sharing/lane-record.ts';
+import { addOrderToRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { OrderKind } from '../../../src/core/sharing/orders.ts';
 import { createInitialState } from '../../../src/core/lane/state/state.ts';
 import { createOrderPoll } from '../../../src/loop/people/order-poll.ts';
@@ -13,7 +13,7 @@ import { configOf, createProject, green, putRecord, runOnce, savedState, storedR
 /** Records a person's order from elsewhere while the agent works. */
 function orderNow(project: Project, kind: OrderKind, lane = 'queue'): void {
   const order = { kind, task: null, by: 'ann', from: 'comment', run: null, at: project.clock.now() } as const;
-  putRecord(project, orderRecord(storedRecord(project, lane), order));
+  putRecord(project, addOrderToRecord(storedRecord(project, lane), order));
 }
 
 /** Calls `happens` during the second call. */

@@ -23,7 +23,7 @@ describe('ralph status', () => {
     const { code, out, error } = await status(placeWith(richState, { lease }, richBudget));
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out.split('\n')).toEqual([
-      'queue (ref)',
+      'queue (ref): runs of the workflow',
       '  [███░░░] 1 of 2 tasks done',
       '    #13  in progress, 2 iterations (current)',
       '  state:        restored #41 (ref), saved 2026-11-21 11:00 UTC',
@@ -104,7 +104,7 @@ describe('ralph status', () => {
     const { code, out } = await ralph(['status', '--issue', '7'], '', at(createPlace('ref')));
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/,
+      /^issue-7 \(ref\): runs of the workflow\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/,
     );
   });
 
@@ -149,7 +149,9 @@ describe('ralph status', () => {
     const open: OpenPlaces = async (checkout) => ({ ...(await at(createPlace('ref'))(checkout)), folder });
     const { out } = await ralph(['status'], '', open);
     await rm(folder, { recursive: true });
-    expect(out).toContain('queue (ref)\n  [███░░░] 1 of 2 tasks done\n    @fix_plan.md:2  Add a receipt: to do\n');
+    expect(out).toContain(
+      'queue (ref): runs of the workflow\n  [███░░░] 1 of 2 tasks done\n    @fix_plan.md:2  Add a receipt: to do\n',
+    );
   });
 
   test('and what waits for a person on another branch', async () => {
@@ -188,7 +190,10 @@ describe('ralph status', () => {
       '#41 (ref)',
       '#2 (directory)',
     ]);
-    expect([...out.matchAll(/^queue .*$/gm)].map(([heading]) => heading)).toEqual(['queue (ref)', 'queue (directory)']);
+    const headings = (text: string): readonly string[] => [...text.matchAll(/^queue .*$/gm)].map(([line]) => line);
+    expect(headings(out)).toEqual(['queue (ref): runs of the workflow', 'queue (directory): runs on this machine']);
+    const alone = await ralph(['status'], '', at(createPlace('ref'), directory));
+    expect(headings(alone.out)).toEqual(['queue (directory): runs on this machine']);
   });
 
   test.each([

@@ -409,10 +409,10 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'begin again from the base branch',
   ],
   [
-    'paused by an order: resume, by comment or by hand',
+    'stopped by an order before the first call: resume, by comment or by hand',
     { kind: 'paused', reason: 'by_person', by: 'octocat' },
     { iterations: [] },
-    'Paused by octocat; no call was made.',
+    'Stopped by octocat; no call was made.',
     "comment `/ralph resume` on the pull request or one of the queue's issues, or run the workflow by hand with the command `resume`.",
   ],
   [
@@ -475,6 +475,12 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
   const ended = report(outcome, change);
   expect(describeOutcome(ended).what).toContain(what);
   expect(renderSteps(suggestNextSteps(ended), 'log')).toContain(next.replaceAll('`', ''));
+});
+
+test('a run that ends because people paused the lane says so', () => {
+  const worked = report({ kind: 'paused', reason: 'by_person', by: 'octocat' }, { iterations: [] });
+  const text = describeOutcome({ ...worked, kind: 'ended', findings: [] });
+  expect(text).toMatchObject({ title: ['Paused'], what: 'Paused by octocat; no call was made.' });
 });
 
 test.each<[string, Parameters<typeof record>[], string]>([

@@ -72,6 +72,9 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly R
   const { status } = run;
   const { task, tasks, calls, cost, signals, iteration, maxIterations } = status;
   const isWaiting = isContinuing(run) && status.resumeAt !== null;
+  // Some agents report no cost, and the first call has none yet.
+  const costBar = (used: number, limit: number, when: string): Line =>
+    used === 0 && calls.used > 0 ? [createPiece(`no known cost${when}`)] : bar(used, limit, formatCost, when);
   return [
     {
       ...fact('run', 0, stateOf(run), [createPiece(`iteration ${iteration} of ${maxIterations}`)]),
@@ -110,12 +113,7 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly R
       5,
       bar(calls.used, calls.limit, (n) => String(n), ' calls this hour'),
     ),
-    fact(
-      'cost',
-      6,
-      bar(cost.run, cost.runLimit, formatCost, ' this run'),
-      bar(cost.day, cost.dayLimit, formatCost, ' today'),
-    ),
+    fact('cost', 6, costBar(cost.run, cost.runLimit, ' this run'), costBar(cost.day, cost.dayLimit, ' today')),
     fact(
       'signals',
       8,

@@ -44,6 +44,19 @@ test('a line of the log is shown with its time alone', () => {
   expect(lines.slice(-2)).toEqual(['12:04:35 Reading', '[INFO] as it is']);
 });
 
+test('a cost that nobody counts is not shown as nothing', () => {
+  const status = { ...runStatus, cost: { ...runStatus.cost, run: 0 } };
+  const lines = shown(localPicture({ ...localRun, run: { kind: 'ours', status, isAlive: true } }), [80, 24], local);
+  expect(lines[5]).toBe('cost     no known cost this run  [██░░░░░░░░] $3.20/$20.00 today');
+  const unused = { ...status, calls: { ...status.calls, used: 0 } };
+  const before = shown(
+    localPicture({ ...localRun, run: { kind: 'ours', status: unused, isAlive: true } }),
+    [80, 24],
+    local,
+  );
+  expect(before[5]).toContain('$0.00/$5.00 this run');
+});
+
 test('the local run at 80×24', () => {
   expect(shown(localPicture(), [80, 24], local)).toEqual([
     'shop · ralph/queue · queue                                 12 min 5 s · PID 4711',

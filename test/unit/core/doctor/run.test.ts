@@ -160,6 +160,12 @@ describe('the findings of a run about itself', () => {
     expect(bad(blind).length).toBeGreaterThan(10);
   });
 
+  test('a key of another agent has the one remedy that its sentence names', () => {
+    const says = 'It holds an API key, which the agent does not accept there. Pass it as `openai-api-key` instead.';
+    const key = { kind: 'malformed', problems: [says] } as const;
+    expect(diagnosed({}, { key })).toContainEqual(expect.objectContaining({ kind: 'problem', says, remedy: null }));
+  });
+
   test('a key that did not reach the step is not said to be untried as well', () => {
     expect(diagnosed({ loginProblems: ['There is no key.'] }).filter(({ check }) => check === 'key')).toEqual([]);
   });

@@ -6,7 +6,7 @@ import {
   claimRecord,
   createLaneRecord,
   MAX_ORDERS,
-  orderRecord,
+  addOrderToRecord,
   parseRecord,
   releaseRecord,
   renewRecord,
@@ -136,7 +136,7 @@ describe('giving the lane back', () => {
 
 describe('an order', () => {
   test('is added at the end; document and lease are not touched', () => {
-    expect(orderRecord(claimed('b'), { ...pause, kind: 'resume', at: noon + 5 })).toEqual({
+    expect(addOrderToRecord(claimed('b'), { ...pause, kind: 'resume', at: noon + 5 })).toEqual({
       ...claimed('b'),
       orders: [
         { ...pause, number: noon },
@@ -147,19 +147,19 @@ describe('an order', () => {
 
   test('of a run that brought it already, in whatever attempt, is not given twice', () => {
     const given: OrderGiven = { ...pause, run: '77', at: noon + 5 };
-    const once = orderRecord(orderRecord(free, given), { ...pause, kind: 'resume', run: '78', at: noon + 6 });
-    expect(orderRecord(once, { ...given, at: noon + HOUR })).toEqual(once);
+    const once = addOrderToRecord(addOrderToRecord(free, given), { ...pause, kind: 'resume', run: '78', at: noon + 6 });
+    expect(addOrderToRecord(once, { ...given, at: noon + HOUR })).toEqual(once);
   });
 
   test('of a run that has given one on another subject is given as well', () => {
     const given: OrderGiven = { ...pause, run: '77', at: noon + 5 };
-    const both = orderRecord(orderRecord(free, given), { ...given, kind: 'retry', task: 'issue-1' });
+    const both = addOrderToRecord(addOrderToRecord(free, given), { ...given, kind: 'retry', task: 'issue-1' });
     expect(both.orders.slice(-2).map(({ kind }) => kind)).toEqual(['pause', 'retry']);
   });
 
   test('that repeats the newest one in all is not given twice', () => {
-    expect(orderRecord(free, pause)).toBe(free);
-    expect(orderRecord(createLaneRecord('queue'), pause).orders).toHaveLength(1);
+    expect(addOrderToRecord(free, pause)).toBe(free);
+    expect(addOrderToRecord(createLaneRecord('queue'), pause).orders).toHaveLength(1);
   });
 
   test.each<[string, Partial<OrderGiven>]>([
@@ -171,19 +171,19 @@ describe('an order', () => {
     ['given later', { at: noon + 1 }],
   ])('%s: it is another one', (_, change) => {
     const retry: OrderGiven = { ...pause, kind: 'retry', task: 'issue-1' };
-    const newest = orderRecord(createLaneRecord('queue'), change.kind === 'stop' ? pause : retry);
-    expect(orderRecord(newest, { ...retry, ...change }).orders).toHaveLength(2);
+    const newest = addOrderToRecord(createLaneRecord('queue'), change.kind === 'stop' ? pause : retry);
+    expect(addOrderToRecord(newest, { ...retry, ...change }).orders).toHaveLength(2);
   });
 
   test.each<[string, Partial<OrderGiven>]>([
     ['from the command line has no run', {}],
     ['of another run', { run: '78' }],
   ])('%s: it is another one', (_, change) => {
-    expect(orderRecord(free, { ...pause, ...change, at: noon + 5 }).orders).toHaveLength(2);
+    expect(addOrderToRecord(free, { ...pause, ...change, at: noon + 5 }).orders).toHaveLength(2);
   });
 
   test('survives the save and the claim of a run', () => {
-    const ordered = orderRecord(claimed('a'), { ...pause, at: noon + 5 });
+    const ordered = addOrderToRecord(claimed('a'), { ...pause, at: noon + 5 });
     expect(finishRecord(ordered, copy(41), leaseOf('a'), noon)).toMatchObject({ record: { orders: ordered.orders } });
     expect(claimRecord({ ...ordered, lease: null }, leaseOf('b'), noon)).toMatchObject({
       record: { orders: ordered.orders },
@@ -192,7 +192,10 @@ describe('an order', () => {
 
   test('beyond the most that are kept drops the oldest', () => {
     const times = Array.from({ length: MAX_ORDERS + 3 }, (_, index) => noon + index);
-    const { orders } = times.reduce((record, at) => orderRecord(record, { ...pause, at }), createLaneRecord('queue'));
+    const { orders } = times.reduce(
+      (record, at) => addOrderToRecord(record, { ...pause, at }),
+      createLaneRecord('queue'),
+    );
     expect(orders.map(({ at }) => at)).toEqual(times.slice(3));
   });
 
@@ -201,7 +204,7 @@ describe('an order', () => {
       Array.from({ length: count }, () => kind);
     const recordOf = (kinds: readonly OrderKind[]): LaneRecord =>
       kinds.reduce(
-        (record, kind, index) => orderRecord(record, { ...pause, kind, at: noon + index }),
+        (record, kind, index) => addOrderToRecord(record, { ...pause, kind, at: noon + index }),
         createLaneRecord('queue'),
       );
     const kindsOf = (record: LaneRecord): string => record.orders.map(({ kind }) => kind).join(' ');
@@ -238,7 +241,7 @@ describe('an order', () => {
         at: noon + from + index,
       }));
     const namesOf = (given: readonly OrderGiven[]): readonly string[] =>
-      given.reduce(orderRecord, createLaneRecord('queue')).orders.map(({ kind, task }) => task ?? kind);
+      given.reduce(addOrderToRecord, createLaneRecord('queue')).orders.map(({ kind, task }) => task ?? kind);
     test.each<[string, readonly OrderGiven[], readonly string[]]>([
       [
         'a retry supersedes an older one of the same task',
@@ -393,7 +396,7 @@ describe('a stored record', () => {
     ['of the greatest length', 'x'.repeat(100)],
     ['beyond it, which is cut', 'x'.repeat(101)],
   ])('can be read again after an order by a name %s', (_, by) => {
-    expect(parseRecord(serializeRecord(orderRecord(full, { ...pause, by })), 'queue')).toMatchObject({
+    expect(parseRecord(serializeRecord(addOrderToRecord(full, { ...pause, by })), 'queue')).toMatchObject({
       kind: 'record',
       record: { orders: [{}, { by: 'x'.repeat(100) }] },
     });

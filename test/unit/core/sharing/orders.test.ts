@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLaneRecord, orderRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, addOrderToRecord } from '../../../../src/core/sharing/lane-record.ts';
 import {
   applyOrders,
   orderSchema,
@@ -247,7 +247,7 @@ describe('each order is obeyed once, in the order in which it was given', () => 
 
 describe('the number of an order', () => {
   const numbers = (...orders: readonly OrderGiven[]): readonly number[] =>
-    orders.reduce(orderRecord, createLaneRecord('queue')).orders.map(({ number }) => number);
+    orders.reduce(addOrderToRecord, createLaneRecord('queue')).orders.map(({ number }) => number);
   test.each<[string, readonly OrderGiven[], readonly number[]]>([
     ['is its instant', [given('pause', { at: 10 })], [10]],
     ['grows within one millisecond', [given('pause', { at: 10 }), given('resume', { at: 10 })], [10, 11]],
@@ -261,8 +261,8 @@ describe('the number of an order', () => {
   });
 
   test('is obeyed also after the list of orders was lost', () => {
-    const obeyed = applyOrders(working, orderRecord(createLaneRecord('queue'), given('pause')).orders);
-    const { orders } = orderRecord(createLaneRecord('queue'), given('resume', { at: noon + MINUTE }));
+    const obeyed = applyOrders(working, addOrderToRecord(createLaneRecord('queue'), given('pause')).orders);
+    const { orders } = addOrderToRecord(createLaneRecord('queue'), given('resume', { at: noon + MINUTE }));
     expect(applyOrders(obeyed, orders).pause).toBeNull();
   });
 });
