@@ -9,7 +9,7 @@ import { killAt, open, type Tap } from './stage/tap.ts';
 const event = labeled(1);
 
 /** Returns a tap that holds the run before its first call of this name, while `held` does its part. */
-function holdAt(at: string, held: () => Promise<void>): Tap & { readonly after: string[] } {
+function holdAt(at: string, held: () => Promise<unknown>): Tap & { readonly after: string[] } {
   const after: string[] = [];
   let hasCalled = false;
   let isHeld = false;
@@ -50,12 +50,14 @@ describe('a run that wakes up after its claim ended', () => {
     const tap = holdAt(at, async () => {
       project.clock.advance(9 * HOUR);
       project.script.behaviours = [finisher];
-      const reached = Promise.withResolvers<void>();
-      const held = Promise.withResolvers<void>();
-      others.release = held.resolve;
+      const reached = Promise.withResolvers<null>();
+      const held = Promise.withResolvers<null>();
+      others.release = () => {
+        held.resolve(null);
+      };
       const pausing = holdAt('repository.snapshot', () => {
-        reached.resolve();
-        return other === 'done' ? Promise.resolve() : held.promise;
+        reached.resolve(null);
+        return other === 'done' ? Promise.resolve(null) : held.promise;
       });
       others.run = runOnce(project, { event, tap: pausing });
       await (other === 'done' ? others.run : Promise.race([reached.promise, others.run]));
