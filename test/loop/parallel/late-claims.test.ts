@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_USAGE_WAIT_MS } from '../../src/core/agents/providers.ts';
-import { HOUR } from '../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker } from './stage/behaviours.ts';
-import type { Project } from './stage/project.ts';
-import { createProject, labeled, runOnce, storedRecord, type Run } from './stage/run-action.ts';
-import { killAt, open, type Tap } from './stage/tap.ts';
+import { MAX_USAGE_WAIT_MS } from '../../../src/core/agents/providers.ts';
+import { HOUR } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
+import { createProject, labeled, runOnce, storedRecord, type Run } from '../stage/run-action.ts';
+import { killAt, open, type Tap } from '../stage/tap.ts';
 
 const event = labeled(1);
 
