@@ -1,7 +1,6 @@
-import type { RunContext } from '../config/config.ts';
 import { explainOutrun } from '../core/snapshot/changes.ts';
 import { parseRecordIn } from '../core/snapshot/snapshot.ts';
-import { computeExpiry } from '../core/sharing/lease.ts';
+import { computeExpiry, type LeaseHolder } from '../core/sharing/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { StateStore } from '../ports/state.ts';
 import type { Work } from './intake.ts';
@@ -9,7 +8,7 @@ import type { Work } from './intake.ts';
 /** The dependencies of finding out whether another run has taken a lane over. */
 interface OutrunDeps {
   readonly store: Pick<StateStore, 'lastSeen' | 'read'>;
-  readonly context: Pick<RunContext, 'runId' | 'runAttempt'>;
+  readonly context: Pick<LeaseHolder, 'runId' | 'runAttempt'>;
   readonly runTag: string;
   readonly clock: { readonly now: () => number };
 }

@@ -216,7 +216,7 @@ async function pushOnce(
     },
   );
   // The claim may end between the look before and this push, and then the branch is another run's.
-  const outrun = result === null && updated.kind === 'updated' ? await findOutrun(deps, work) : null;
+  const outrun = updated.kind === 'updated' && updated.answer === null ? await findOutrun(deps, work) : null;
   if (outrun !== null) result = { kind: 'moved', why: outrun };
   // Push the branch alone if there is no state to push with it, or if other runs were faster again and again.
   result ??= await remote.pushOn({ ...pushing, mergesOthers: true }).catch(unreachableBy);

@@ -154,12 +154,12 @@ export interface WishWrites {
   ): Promise<void>;
   /**
    * Enables GitHub's auto-merge for the open pull request of a branch if it is at `head`, with the repository's default
-   * merge method. Never merges.
+   * merge method, unless somebody else has switched it off. Never merges.
    */
   armAutoMerge(
     branch: string,
     head: ObjectId,
-  ): Promise<{ readonly kind: 'armed' | 'at-once' | 'not-allowed'; readonly detail: string }>;
+  ): Promise<{ readonly kind: 'armed' | 'at-once' | 'not-allowed' | 'switched-off'; readonly detail: string }>;
   /** Switches auto-merge of a branch's pull request off if this token's account switched it on; returns whether. */
   disarmAutoMerge(branch: string): Promise<boolean>;
   /** Rewrites descriptions of pull requests with one request, and a second one if any of them changes. */

@@ -22,8 +22,9 @@ export async function sendSpans(
   // For an address that it cannot use, the exporter would send to a collector on this machine.
   const name = (process.env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? '').trim() === '' ? 'OTLP' : 'OTLP_TRACES';
   const endpoint = `OTEL_EXPORTER_${name}_ENDPOINT`;
-  if (!/^https?:$/.test(URL.parse(process.env[endpoint] ?? '')?.protocol ?? ''))
-    return `${endpoint} is not an address that begins with http:// or https://`;
+  const address = process.env[endpoint] ?? '';
+  if (URL.parse(address) === null || !/^https?:\/\/\S+$/i.test(address))
+    return `${endpoint} is not an address that begins with http:// or https:// and has no blanks`;
   const resource = { attributes, merge: () => resource, getRawAttributes: () => Object.entries(attributes) };
   const contextOf = (spanId: string) => ({ traceId, spanId, traceFlags: SAMPLED });
   const readable = spans.map((span): ReadableSpan => ({

@@ -19,7 +19,7 @@ export async function sendTelemetry(world: World, end: RunEnd, startedAt: number
 async function send(world: World, end: RunEnd, startedAt: number): Promise<string | null> {
   const { config, context, environment, clock, redact } = world;
   const { phase } = config.handoff;
-  const named = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? '';
+  const named = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] || environment['OTEL_EXPORTER_OTLP_PROTOCOL'] || '';
   if (!['', 'http/protobuf'].includes(named))
     return `the protocol is \`${named}\`, and only \`http/protobuf\` is known`;
   // Send nothing for the last job of a run on several branches, which has no spans of its own, or for an event that

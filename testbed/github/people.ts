@@ -143,8 +143,18 @@ export function minimizeComment(state: GitHubState, id: number): void {
 }
 
 /** Arms auto-merge: the pull request is merged as soon as nothing blocks it. */
-export function armAutoMerge(state: GitHubState, number: number, { by }: Pick<Deed, 'by'>): void {
-  state.autoMerge.set(number, { by: personOf(state, by), at: Date.now() });
+export function armAutoMerge(state: GitHubState, number: number, { by, now: at }: Deed): void {
+  const person = personOf(state, by);
+  state.autoMerge.set(number, { by: person, at });
+  state.issues.find((issue) => issue.number === number)?.events.push({ kind: 'armed', by: person, at });
+}
+
+/** Switches auto-merge off; returns false if it was not on. */
+export function disarmAutoMerge(state: GitHubState, number: number, { by, now: at }: Deed): boolean {
+  if (!state.autoMerge.delete(number)) return false;
+  const event = { kind: 'disarmed', by: personOf(state, by), at } as const;
+  state.issues.find((issue) => issue.number === number)?.events.push(event);
+  return true;
 }
 
 export function enqueue(state: GitHubState, number: number): void {

@@ -113,7 +113,7 @@ export type StoredEvent = { readonly by: Person; readonly at: number } & (
   | { readonly kind: 'renamed'; readonly from: string; readonly to: string }
   /** The issue got, or lost, a property that a search can name. */
   | { readonly kind: GivenKind; readonly what: string; readonly before: string | null }
-  | { readonly kind: 'closed' | 'reopened' | 'base-deleted' }
+  | { readonly kind: 'closed' | 'reopened' | 'base-deleted' | 'armed' | 'disarmed' }
 );
 
 /** Properties that an issue can get besides labels; `type` is the issue's only type. */

@@ -259,6 +259,7 @@ export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: 
     verification: evidence.verification.kind,
     isPartlyPriced: hasUnpricedCall(evidence.steps),
     reviews: listReviews(evidence.steps),
+    isDone: verdict.taskDone,
     overruled: [...verdict.discrepancies, ...verdict.vetoes],
     alsoDone: Object.fromEntries(verdict.alsoDone.map((id) => [id, titleOf(id)])),
   });

@@ -175,6 +175,8 @@ export interface IterationShare {
   /** True if a step made a call of unknown cost, even if the cost of other calls is known. */
   readonly isPartlyPriced?: boolean;
   readonly reviews?: ReturnType<typeof listReviews>;
+  /** True if the iteration finished its task. */
+  readonly isDone?: boolean;
   readonly overruled: readonly string[];
   /** Titles of other tasks that the iteration finished, by id. */
   readonly alsoDone: Readonly<Record<TaskId, string>>;
@@ -245,13 +247,17 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
   };
 }
 
-/** Returns the last reviews after an iteration. The earlier review of a step that did not run stays. */
+/**
+ * Returns the last reviews after an iteration. The earlier review of a step that did not run stays, unless the task is
+ * done without that step, which is then no longer in the pipeline.
+ */
 function withReviews(
   before: BranchChange['reviews'],
-  { taskId, reviews = [] }: Pick<IterationShare, 'taskId' | 'reviews'>,
+  { taskId, reviews = [], isDone = false }: Pick<IterationShare, 'taskId' | 'reviews' | 'isDone'>,
 ): BranchChange['reviews'] {
   const ran = reviews.filter(({ hasRun }) => hasRun);
-  const others = before.filter(({ task, step }) => task !== taskId || !ran.some((own) => own.step === step));
+  const isOver = (step: string): boolean => reviews.find((own) => own.step === step)?.hasRun ?? isDone;
+  const others = before.filter(({ task, step }) => task !== taskId || !isOver(step));
   const found = ran.filter(({ review }) => review.unreadable !== null || review.findings.length > 0);
   return [...others, ...found.map(({ step, review }) => ({ task: taskId, step, review }))].slice(-MAX_REVIEWS);
 }

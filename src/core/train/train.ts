@@ -192,8 +192,11 @@ export interface AutoMerge {
   readonly detail: string;
 }
 
-/** The reason why GitHub did not arm auto-merge. `at-once`: the pull request could be merged immediately. */
-type Refused = 'at-once' | 'not-allowed' | 'refused';
+/**
+ * The reason why auto-merge was not armed. `at-once`: the pull request could be merged immediately. `switched-off`:
+ * somebody else has switched auto-merge off.
+ */
+type Refused = 'at-once' | 'not-allowed' | 'refused' | 'switched-off';
 
 /** The reason why GitHub was not asked to arm auto-merge. */
 type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' | 'review-again';

@@ -11,7 +11,12 @@ const PULL = `query ($owner: String!, $repo: String!, $branch: String!) {
     viewerDefaultMergeMethod
     ref(qualifiedName: $branch) {
       associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
-        nodes { id isCrossRepository headRefOid autoMergeRequest { enabledBy { login } } }
+        nodes {
+          id isCrossRepository headRefOid autoMergeRequest { enabledBy { login } }
+          timelineItems(last: 1, itemTypes: [AUTO_MERGE_DISABLED_EVENT, AUTO_MERGE_ENABLED_EVENT, AUTO_REBASE_ENABLED_EVENT, AUTO_SQUASH_ENABLED_EVENT]) {
+            nodes { ... on AutoMergeDisabledEvent { disabledBy: actor { login } } }
+          }
+        }
       }
     }
   }
@@ -25,13 +30,16 @@ const DISARM = `mutation ($input: DisablePullRequestAutoMergeInput!) {
   disablePullRequestAutoMerge(input: $input) { clientMutationId }
 }`;
 
+type Named = { readonly login: string } | null;
+
 interface PullAnswer {
   readonly viewer: { readonly login: string };
   readonly repository: BranchAnswer<{
     readonly id: string;
     readonly isCrossRepository: boolean;
     readonly headRefOid: string;
-    readonly autoMergeRequest: { readonly enabledBy: { readonly login: string } | null } | null;
+    readonly autoMergeRequest: { readonly enabledBy: Named } | null;
+    readonly timelineItems: { readonly nodes: readonly ({ readonly disabledBy?: Named } | null)[] | null };
   }>['repository'] & { readonly viewerDefaultMergeMethod: string };
 }
 
@@ -47,6 +55,9 @@ export function armAutoMerge(
     if (pull === null || pull.headRefOid !== head)
       throw new UserError('infrastructure', `Branch ${branch} is no longer at the commit that was verified.`);
     if (pull.autoMergeRequest !== null) return { kind: 'armed', detail: '' } as const;
+    const newest = pull.timelineItems.nodes?.[0];
+    if (newest?.disabledBy !== undefined && !isOwnAccount(answer, newest.disabledBy))
+      return { kind: 'switched-off', detail: '' } as const;
     try {
       // Send the expected head, so that GitHub also refuses if somebody pushes in between.
       const mergeMethod = answer.repository.viewerDefaultMergeMethod;
@@ -70,12 +81,16 @@ export function disarmAutoMerge({ ask }: Client, branch: string): ReturnType<For
   return ask({ doing: `switch off auto-merge of ${branch}`, needs }, async (octokit, at) => {
     const answer = await octokit.graphql<PullAnswer>(PULL, { ...at, branch: `refs/heads/${branch}` });
     const pull = pullIn(answer);
-    // GitHub names a bot without its ending where it acts.
-    const own = answer.viewer.login.replace(/\[bot\]$/, '');
-    if (pull === null || pull.autoMergeRequest?.enabledBy?.login.replace(/\[bot\]$/, '') !== own) return false;
+    if (pull === null || !isOwnAccount(answer, pull.autoMergeRequest?.enabledBy ?? null)) return false;
     await octokit.graphql(DISARM, { input: { pullRequestId: pull.id } });
     return true;
   });
+}
+
+/** Returns true if the account is the token's own; GitHub names a bot without its ending where it acts. */
+function isOwnAccount({ viewer }: PullAnswer, account: Named): boolean {
+  const [own, other] = [viewer.login, account?.login].map((login) => login?.replace(/\[bot\]$/, ''));
+  return own === other;
 }
 
 function pullIn({ repository }: PullAnswer) {

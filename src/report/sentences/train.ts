@@ -98,6 +98,7 @@ const PREVENTED_WORDS = {
   incomplete: 'its work is not complete. The next run continues it',
   unverified: 'its newest commit was not verified in a clean clone. Set `verify`, or merge it yourself',
   person: "its newest commit is a person's. Merge it yourself once you have reviewed that",
+  'switched-off': 'somebody has switched it off. Switch it on again, or merge it yourself',
   'review-again': 'its commits are newer than what people decided. Review it again',
 } as const;
 

@@ -12,7 +12,7 @@ test("a pull request that is approved and armed: a new issue waits, and the revi
   const { state } = github;
   const pull = pullOf(scene);
   submitReview(state, { pull: pull.number, by: REVIEWER, state: 'APPROVED' }, Date.now());
-  armAutoMerge(state, pull.number, { by: REVIEWER });
+  armAutoMerge(state, pull.number, { by: REVIEWER, now: Date.now() });
   scene.openIssue('Subtract');
   const head = await git('rev-parse', BRANCH);
   for (let run = 0; run < 2; run += 1)

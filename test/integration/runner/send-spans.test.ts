@@ -124,16 +124,19 @@ test.each([
   expect(await sendSpans({ traceId: TRACE, spans: [root] }, direct)).toMatch(/\w/);
 });
 
-test.each(['not an address', 'localhost:4318', 'grpc://127.0.0.1:4317', 'http://'])(
-  'the address %j is named as what is wrong, and nothing is sent elsewhere',
-  async (address) => {
-    await collect(200);
-    vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', address);
+test.each([
+  ...['not an address', 'localhost:4318', 'grpc://127.0.0.1:4317', 'http://', 'http:127.0.0.1:4318'],
+  ...['http://127.0.0.1:4318\n', ' http://127.0.0.1:4318'],
+])('the address %j is named as what is wrong, and nothing is sent elsewhere', async (address) => {
+  await collect(200);
+  for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
+    vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '');
+    vi.stubEnv(name, address);
     expect(await sendSpans({ traceId: TRACE, spans: [root] }, direct)).toBe(
-      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not an address that begins with http:// or https://',
+      `${name} is not an address that begins with http:// or https:// and has no blanks`,
     );
-  },
-);
+  }
+});
 
 test.each([
   ['http', () => Promise.resolve(null)],

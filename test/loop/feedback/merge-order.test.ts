@@ -339,8 +339,8 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-1']);
   });
 
-  test.each(['at-once', 'not-allowed'] as const)(
-    'that GitHub does not arm (%s) is explained on the page',
+  test.each(['at-once', 'not-allowed', 'switched-off'] as const)(
+    'that is not armed (%s) is explained on the page',
     async (answer) => {
       const project = createProject({ issues: [1], agent: [worker], inputs: armed });
       project.forge.rules.arms = answer;

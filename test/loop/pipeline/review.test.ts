@@ -10,6 +10,7 @@ import {
   type AgentScript,
   type Behaviour,
 } from '../stage/behaviours.ts';
+import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { createProject, runOnce, savedState, type Run } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
@@ -224,6 +225,23 @@ describe('findings', () => {
     const { message } = project.origin.commits.get(run.work?.journal[0]?.commit ?? '') ?? {};
     expect(message).toMatch(/^Part of|Title 1|issue-1/m);
     expect(message).not.toContain('Looks good');
+  });
+
+  test.each<[string, readonly object[], number]>([
+    ['removed', [work], 1],
+    ['renamed', [work, { ...review({ hold: 'high' }), name: 'check' }], 2],
+  ])('are gone once their task is done by a pipeline whose step is %s', async (_, steps, calls) => {
+    const inputs = { 'max-iterations': '1' };
+    const project = projectWith([finding('high')], { steps: [work, review({ hold: 'high' })], inputs });
+    expect(pageOf(await runOnce(project))).toContain('held by review: 1 finding</summary>');
+    const parent = project.origin.branches.get('main') ?? '';
+    const tree = { ...project.origin.commits.get(parent)?.tree, ...filesWith(...steps) };
+    project.origin.branches.set('main', addCommit(project.origin, { tree, parent, message: 'Pipeline' }));
+    project.clock.advance(HOUR);
+    reviewerOf(project).behaviours = [finding()];
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls });
+    expect(pageOf(run)).not.toContain('### Findings of reviews');
   });
 
   test('count over three jobs as in one', async () => {

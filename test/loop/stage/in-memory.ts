@@ -796,7 +796,7 @@ export interface FakeForge extends ForgeAdapter {
     /** The instants at which auto-merge was switched on, by branch. */
     readonly armedAt: Map<string, number>;
     mustBeCurrent: boolean;
-    arms: 'armed' | 'at-once' | 'not-allowed';
+    arms: Awaited<ReturnType<ForgeAdapter['armAutoMerge']>>['kind'];
   };
   /** Closed pull requests that the list of the newest ones lacks. */
   readonly unlisted: Set<number>;

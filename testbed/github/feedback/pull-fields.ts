@@ -12,6 +12,8 @@ interface Surroundings {
   readonly actor: (person: Person) => object | null;
   readonly forbidden: () => GraphQLError;
   readonly comment: (comment: StoredComment) => object;
+  /** Returns the resolver of the timeline of a pull request or an issue. */
+  readonly timeline: (number: number) => unknown;
 }
 
 interface RunFilter {
@@ -91,6 +93,7 @@ export function resolvePullFields(at: Surroundings, pull: StoredPull): object {
       return armed === undefined ? null : { enabledAt: formatGithubInstant(armed.at), enabledBy: at.actor(armed.by) };
     },
     isInMergeQueue: state.mergeQueue.has(pull.number),
+    timelineItems: at.timeline(pull.number),
     url: render.site(`/pull/${String(pull.number)}`),
     isCrossRepository: pull.fork !== null,
     isDraft: pull.draft,

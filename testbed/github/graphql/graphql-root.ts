@@ -8,7 +8,7 @@ import {
 } from '../feedback/pull-fields.ts';
 import { sliceConnection, createGraphqlFailure, formatGithubInstant, type Slice } from './graphql-parts.ts';
 import { createIssueMutations } from './issue-mutations.ts';
-import { editComment, editIssue } from '../people.ts';
+import { armAutoMerge, disarmAutoMerge, editComment, editIssue } from '../people.ts';
 import type { Call } from '../route.ts';
 import {
   createStoredIssue,
@@ -74,7 +74,7 @@ export function createRoot(call: Call): object {
               'NOT_FOUND',
               `Could not resolve to a PullRequest with the number of ${String(number)}.`,
             );
-          return { ...resolvePullFields(await pullSurroundings(), pull), timelineItems: timelineOf(issueOf(number)) };
+          return resolvePullFields(await pullSurroundings(), pull);
         },
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
       };
@@ -137,14 +137,14 @@ export function createRoot(call: Call): object {
           'UNPROCESSABLE',
           `Pull request Pull request is in ${state.settings.mergeableWord} status`,
         );
-      state.autoMerge.set(pull.number, { by: personOf(state, call.viewer.login), at: call.now });
+      armAutoMerge(state, pull.number, { by: call.viewer.login, now: call.now });
       return { clientMutationId: null };
     },
 
     disablePullRequestAutoMerge: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
       const pull = pullToChange(input.pullRequestId);
       if (token.permissions.contents !== 'write') throw forbidden();
-      if (!state.autoMerge.delete(pull.number))
+      if (!disarmAutoMerge(state, pull.number, { by: call.viewer.login, now: call.now }))
         throw createGraphqlFailure('UNPROCESSABLE', "Can't disable auto-merge for this pull request.");
       return { pullRequest: { id: input.pullRequestId } };
     },
@@ -214,7 +214,8 @@ export function createRoot(call: Call): object {
   }
 
   async function pullSurroundings() {
-    return { call, branches: await call.branches(), actor, forbidden, comment: commentFields };
+    const timeline = (number: number) => timelineOf(issueOf(number));
+    return { call, branches: await call.branches(), actor, forbidden, comment: commentFields, timeline };
   }
 
   function found(number: number, issue: StoredIssue | undefined, what: string): object {
@@ -339,6 +340,8 @@ const eventTypes: Readonly<Record<StoredEvent['kind'], { readonly name: string; 
   closed: { name: 'ClosedEvent', itemType: 'CLOSED_EVENT' },
   reopened: { name: 'ReopenedEvent', itemType: 'REOPENED_EVENT' },
   'base-deleted': { name: 'BaseRefDeletedEvent', itemType: 'BASE_REF_DELETED_EVENT' },
+  armed: { name: 'AutoMergeEnabledEvent', itemType: 'AUTO_MERGE_ENABLED_EVENT' },
+  disarmed: { name: 'AutoMergeDisabledEvent', itemType: 'AUTO_MERGE_DISABLED_EVENT' },
   'assignee-set': { name: 'AssignedEvent', itemType: 'ASSIGNED_EVENT' },
   'assignee-unset': { name: 'UnassignedEvent', itemType: 'UNASSIGNED_EVENT' },
   'milestone-set': { name: 'MilestonedEvent', itemType: 'MILESTONED_EVENT' },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { submitReview } from '../../../../testbed/github/feedback/reviews.ts';
 import { addCheck } from '../../../../testbed/github/feedback/checks.ts';
-import { armAutoMerge, enqueue } from '../../../../testbed/github/people.ts';
+import { armAutoMerge, disarmAutoMerge, enqueue } from '../../../../testbed/github/people.ts';
 import { closePull, createStoredId, createStoredIssue } from '../../../../testbed/github/state.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
@@ -21,7 +21,7 @@ describe("people's decisions on a pull request", () => {
     state.collaborators.set('eve', { permission: 'read', roleName: 'read' });
     for (const by of ['octo', 'ben', 'eve']) submitReview(state, { pull: 1, by, state: 'APPROVED' }, now);
     submitReview(state, { pull: 1, by: 'ben', state: 'CHANGES_REQUESTED' }, now + 1);
-    armAutoMerge(state, 1, { by: 'octo' });
+    armAutoMerge(state, 1, { by: 'octo', now: Date.now() });
     const standing = {
       isDraft: true,
       decision: null,
@@ -72,7 +72,7 @@ describe('freeing a head', () => {
     const [pull] = state.pulls;
     if (pull === undefined) throw new Error('There is no pull request.');
     pull.draft = false;
-    armAutoMerge(state, 1, { by: 'octo' });
+    armAutoMerge(state, 1, { by: 'octo', now: Date.now() });
     enqueue(state, 1);
     const standing = await at.forge.headNow(BRANCH);
     if (standing === null) throw new Error('It was not found.');
@@ -92,7 +92,7 @@ describe('freeing a head', () => {
     const [pull] = at.github.state.pulls;
     if (pull === undefined) throw new Error('There is no pull request.');
     pull.draft = false;
-    armAutoMerge(at.github.state, 1, { by: 'octo' });
+    armAutoMerge(at.github.state, 1, { by: 'octo', now: Date.now() });
     const standing = await at.forge.headNow(BRANCH);
     if (standing === null) throw new Error('It was not found.');
     const error = await refusedWith(at.forge.withdrawFromMerging(1, standing));
@@ -249,6 +249,21 @@ describe('auto-merge', () => {
     expect(at.github.violations).toEqual([]);
   });
 
+  test('is not armed again once somebody else has switched it off, until somebody switches it on', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    state.settings.requiredApprovals = 1;
+    await at.forge.armAutoMerge(BRANCH, HEAD);
+    expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(true);
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toEqual({ kind: 'armed', detail: '' });
+    disarmAutoMerge(state, 1, { by: 'octo', now: Date.now() });
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toEqual({ kind: 'switched-off', detail: '' });
+    expect(state.autoMerge.size).toBe(0);
+    armAutoMerge(state, 1, { by: 'octo', now: Date.now() });
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toEqual({ kind: 'armed', detail: '' });
+    expect(at.github.violations).toEqual([]);
+  });
+
   test.each([
     ['at-once', 'could be merged at once', () => undefined],
     [
@@ -296,7 +311,7 @@ describe('auto-merge', () => {
 
   test('stays on if a person has switched it on', async () => {
     await using at = await openPull();
-    armAutoMerge(at.github.state, 1, { by: 'octo' });
+    armAutoMerge(at.github.state, 1, { by: 'octo', now: Date.now() });
     expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(false);
     expect(at.github.state.autoMerge.size).toBe(1);
   });

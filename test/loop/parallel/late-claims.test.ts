@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_USAGE_WAIT_MS } from '../../src/core/agents/providers.ts';
-import { HOUR } from '../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker } from './stage/behaviours.ts';
-import type { Project } from './stage/project.ts';
-import { createProject, labeled, runOnce, storedRecord, type Run } from './stage/run-action.ts';
-import { killAt, open, type Tap } from './stage/tap.ts';
+import { MAX_USAGE_WAIT_MS } from '../../../src/core/agents/providers.ts';
+import { HOUR } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
+import { createProject, labeled, runOnce, storedRecord, type Run } from '../stage/run-action.ts';
+import { killAt, open, type Tap } from '../stage/tap.ts';
 
 const event = labeled(1);
 
 /** Returns a tap that holds the run before its first call of this name, while `held` does its part. */
-function holdAt(at: string, held: () => Promise<void>): Tap & { readonly after: string[] } {
+function holdAt(at: string, held: () => Promise<unknown>): Tap & { readonly after: string[] } {
   const after: string[] = [];
   let hasCalled = false;
   let isHeld = false;
@@ -50,12 +50,14 @@ describe('a run that wakes up after its claim ended', () => {
     const tap = holdAt(at, async () => {
       project.clock.advance(9 * HOUR);
       project.script.behaviours = [finisher];
-      const reached = Promise.withResolvers<void>();
-      const held = Promise.withResolvers<void>();
-      others.release = held.resolve;
+      const reached = Promise.withResolvers<null>();
+      const held = Promise.withResolvers<null>();
+      others.release = () => {
+        held.resolve(null);
+      };
       const pausing = holdAt('repository.snapshot', () => {
-        reached.resolve();
-        return other === 'done' ? Promise.resolve() : held.promise;
+        reached.resolve(null);
+        return other === 'done' ? Promise.resolve(null) : held.promise;
       });
       others.run = runOnce(project, { event, tap: pausing });
       await (other === 'done' ? others.run : Promise.race([reached.promise, others.run]));
