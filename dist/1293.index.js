@@ -1,1 +1,1 @@
-import{modules as o}from"./20010.shared.js";import{modules as s}from"./7322.shared.js";import{modules as r}from"./83702.shared.js";import{modules as m}from"./85405.shared.js";const p=1293,i=[1293,7322],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
+import{modules as o}from"./87140.shared.js";import{modules as s}from"./7322.shared.js";import{modules as r}from"./85405.shared.js";const t=1293,a=[1293,7322],p={...o,...s,...r};export{t as id,a as ids,p as modules};

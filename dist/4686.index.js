@@ -1,1 +1,1 @@
-import{modules as o}from"./20010.shared.js";import{modules as s}from"./94686.shared.js";import{modules as r}from"./83702.shared.js";import{modules as m}from"./9277.shared.js";const p=4686,i=[4686,9277],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
+import{modules as o}from"./87140.shared.js";import{modules as s}from"./94686.shared.js";import{modules as r}from"./9277.shared.js";const t=4686,a=[4686,9277],p={...o,...s,...r};export{t as id,a as ids,p as modules};

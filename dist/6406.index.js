@@ -1,1 +1,1 @@
-import{modules as o}from"./20010.shared.js";import{modules as s}from"./85992.shared.js";const t=6406,d=[6406],m={...o,...s};export{t as id,d as ids,m as modules};
+import{modules as o}from"./87140.shared.js";const t=6406,e=[6406],r={...o};export{t as id,e as ids,r as modules};

@@ -1,1 +1,1 @@
-import{modules as o}from"./96936.shared.js";import{modules as s}from"./40101.shared.js";import{modules as r}from"./16536.shared.js";const t=6536,a=[6536],p={...o,...s,...r};export{t as id,a as ids,p as modules};
+import{modules as o}from"./96936.shared.js";import{modules as s}from"./87140.shared.js";import{modules as r}from"./16536.shared.js";const t=6536,a=[6536],p={...o,...s,...r};export{t as id,a as ids,p as modules};

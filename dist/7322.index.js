@@ -1,1 +1,1 @@
-import{modules as o}from"./20010.shared.js";import{modules as s}from"./7322.shared.js";import{modules as r}from"./83702.shared.js";import{modules as m}from"./85405.shared.js";const p=7322,i=[7322,1293],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
+import{modules as o}from"./87140.shared.js";import{modules as s}from"./7322.shared.js";import{modules as r}from"./85405.shared.js";const t=7322,a=[7322,1293],p={...o,...s,...r};export{t as id,a as ids,p as modules};

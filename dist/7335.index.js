@@ -1,1 +1,1 @@
-import{modules as o}from"./57335.shared.js";import{modules as s}from"./4021.shared.js";import{modules as r}from"./94009.shared.js";import{modules as m}from"./66393.shared.js";const p=7335,i=[7335,4009],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
+import{modules as o}from"./57335.shared.js";import{modules as s}from"./87140.shared.js";import{modules as r}from"./94009.shared.js";import{modules as m}from"./66393.shared.js";const p=7335,i=[7335,4009],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};

@@ -1,1 +1,1 @@
-import{modules as o}from"./49318.shared.js";import{modules as s}from"./11566.shared.js";import{modules as r}from"./6598.shared.js";import{modules as m}from"./56747.shared.js";const p=9457,i=[9457],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
+import{modules as o}from"./49318.shared.js";import{modules as s}from"./87140.shared.js";import{modules as r}from"./6598.shared.js";import{modules as m}from"./56747.shared.js";const p=9457,i=[9457],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};

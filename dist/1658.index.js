@@ -1,0 +1,1 @@
+import{modules as c}from"./9277.shared.js";const u=1658,w=[1658,3142,9277],_={...c,23142:((r,o,s)=>{s.d(o,{R:()=>a,w:()=>d});const t=new Set;async function a(e,i){const n={what:e,since:performance.now()};t.add(n);try{return await i()}finally{t.delete(n)}}function d(){const[e=null]=t;return e}})};export{u as id,w as ids,_ as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./10527.shared.js";import{modules as s}from"./67597.shared.js";import{modules as r}from"./85125.shared.js";const t=2892,a=[2892],p={...o,...s,...r};export{t as id,a as ids,p as modules};

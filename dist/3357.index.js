@@ -1,0 +1,1 @@
+import{modules as i}from"./33936.shared.js";import{modules as c}from"./99017.shared.js";const w=3357,_=[3357,3142],p={...i,...c,23142:((l,n,s)=>{s.d(n,{R:()=>a,w:()=>d});const t=new Set;async function a(e,r){const o={what:e,since:performance.now()};t.add(o);try{return await r()}finally{t.delete(o)}}function d(){const[e=null]=t;return e}})};export{w as id,_ as ids,p as modules};
