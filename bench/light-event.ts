@@ -7,8 +7,8 @@ import { alternate, costOf, ratioRow, type Row } from './measure.ts';
 
 const GOAL_KB = 520;
 /**
- * Maximum ratio of CPU time to that of an empty file; the target is 3. A busy machine reached 4.9. Most of the remaining
- * time is spent on parsing the code, on evaluating zod, and on Node's own crypto.
+ * Maximum ratio of CPU time to that of an empty file; the target is 3. A busy machine reached 4.9. Most of the
+ * remaining time is spent on parsing the code, on evaluating zod, and on Node's own crypto.
  */
 const GOAL_CPU = 5.7;
 const ROUNDS = 5;

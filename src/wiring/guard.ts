@@ -35,11 +35,11 @@ export function createGuard(
 
   return {
     begin: async () => {
-      if (!isWatched)
-        (await import('../processes/run-program.ts')).startWatchdog(environment, {
-          afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS,
-        });
-      isWatched = true;
+      if (!isWatched) {
+        isWatched = true;
+        const { startWatchdog } = await import('../processes/run-program.ts');
+        startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
+      }
       // With `uses: ./`, the action is the project itself, which the agent may change, so do not guard it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
       else log.info('The action is inside the work tree, so its own files are not checked after each call.');

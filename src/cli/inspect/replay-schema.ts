@@ -5,7 +5,9 @@ import type { Immutable } from '../../core/policy.ts';
 import { outcomeSchema } from '../../core/outcome.ts';
 
 const count = z.number().int().nonnegative();
-const outcome = outcomeSchema.meta({ id: 'outcome', description: 'Why a run ended. Times are ms since the epoch.' });
+const outcome = outcomeSchema
+  .unwrap()
+  .meta({ id: 'outcome', description: 'Why a run ended. Times are ms since the epoch.' });
 
 const difference = z.object({
   line: z.number().int().positive().describe('Line of the journal, from 1.'),
