@@ -222,7 +222,7 @@ const TEAM = /^[A-Za-z0-9-]{1,39}\/[A-Za-z0-9_-]{1,100}$/;
 export function choiceField<const T extends readonly [string, ...string[]]>(...values: T): Field<T[number]> {
   return (text, report) => {
     const value = values.find((one) => one === text);
-    if (value === undefined) report(`must be one of: ${values.join(', ')}`);
+    if (value === undefined) report(`must be one of: ${values.filter(Boolean).join(', ')}`);
     return value ?? values[0];
   };
 }

@@ -422,7 +422,7 @@ describe('a receipt', () => {
     [
       'a failure after its end',
       'good',
-      'note: Its journal ends with complete (plan_complete); only its record says that it then ended with failed (push).',
+      'note: The last outcome in its journal is complete (plan_complete); only its record says that it then became failed (push).',
       (one) => ({ ...one, outcome: { kind: 'failed', reason: 'push' } }),
     ],
     [

@@ -36,6 +36,16 @@ export async function dropUntracked(
   });
 }
 
+/** Returns the paths that the agent's index leaves out of the work tree, as `git sparse-checkout` does. */
+export async function listHiddenPaths({ git, withIndex }: PrivateRepository, agentIndex: string): Promise<Set<string>> {
+  return withIndex('empty', async (indexFile) => {
+    await copyIndex(agentIndex, indexFile);
+    const question = ['ls-files', '-t', '-z', '--cached'];
+    const listed = await git.names(question, { variables: { GIT_INDEX_FILE: indexFile } }).catch(() => []);
+    return new Set(listed.filter((record) => record.startsWith('S ')).map((record) => record.slice(2)));
+  });
+}
+
 /** Returns true if the first index has fewer entries than the second one; false if either cannot be read. */
 export async function hasFewerEntries(first: string | null, second: string): Promise<boolean> {
   if (first === null) return false;

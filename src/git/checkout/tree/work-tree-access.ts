@@ -12,13 +12,13 @@ import {
 import { UserError } from '../../../errors.ts';
 import { lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
-import { diffTrees, readTreeId, writeTreeWith } from '../../objects.ts';
+import { diffTrees, type PathChange, readTreeId, writeTreeWith } from '../../objects.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { readHead, setHeadAndIndex, type Workspace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import { type BesideOptions, type BesideQuestion, findBeside, createBesidePatch } from './differences/beside.ts';
-import { dropUntracked } from './untracked.ts';
+import { dropUntracked, listHiddenPaths } from './untracked.ts';
 import {
   listIgnoredPaths,
   listNotePlaces,
@@ -143,6 +143,7 @@ interface LocalAccessOptions {
 export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
   const { workspace, folder, own, exchange, restore, besideWith } = options;
   const beside = { ...besideWith, workspace };
+  const agentIndex = join(workspace.gitFolder, 'index');
   /** True if our index still has files that the agent has untracked. */
   let untracks = false;
 
@@ -157,7 +158,6 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
 
   async function readOnce(tip: ObjectId, tolerated: readonly ToleratedChange[], wanted: ReadPart): Promise<ReadTree> {
     const taken = takenHead(tip);
-    const agentIndex = join(workspace.gitFolder, 'index');
     const reading = { tolerated, tracked: await readTreeId(own.git, tip), agentIndex, taken };
     const [head, { trackedAndIgnored, ...content }, found] = await Promise.all([
       taken,
@@ -186,10 +186,33 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
     const [result = '', ...conflicts] = decodeNames(merged.stdout).split('\0');
     if (merged.exitCode > 1) return false;
     const changes = (await diffTrees(own.git, tree, result)).filter(({ path }) => !conflicts.includes(path));
-    if (changes.length === 0) return false;
-    const wanted = await own.withIndex('empty', (indexFile) =>
-      writeTreeWith(own.git, indexFile, { base: tree, changes }),
+    return bring(tree, changes, tolerated);
+  }
+
+  /** Puts back what the agent's `git sparse-checkout` removed. Returns false if nothing. */
+  async function bringHiddenFiles(
+    { head, tree }: Pick<ReadTree, 'head' | 'tree'>,
+    tip: ObjectId,
+    tolerated: readonly ToleratedChange[],
+  ): Promise<boolean> {
+    if (!(await lstat(join(workspace.gitFolder, 'info', 'sparse-checkout')).catch(() => null))) return false;
+    const hidden = await listHiddenPaths(own, agentIndex);
+    const changes = await diffTrees(own.git, tree, head ?? tip);
+    return bring(
+      tree,
+      changes.filter(({ path, oldId }) => oldId === null && hidden.has(path)),
+      tolerated,
     );
+  }
+
+  /** Makes the work tree equal to `base` with these changes. Returns false if none. */
+  async function bring(
+    base: ObjectId,
+    changes: readonly PathChange[],
+    tolerated: readonly ToleratedChange[],
+  ): Promise<boolean> {
+    if (changes.length === 0) return false;
+    const wanted = await own.withIndex('empty', (indexFile) => writeTreeWith(own.git, indexFile, { base, changes }));
     await putBackWorkTree(own, workspace, { wanted, tolerated });
     return true;
   }
@@ -197,7 +220,9 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
   return {
     async read(tip, tolerated, wanted) {
       const found = await readOnce(tip, tolerated, wanted);
-      return (await bringLeftFiles(found, tip, tolerated)) ? await readOnce(tip, tolerated, wanted) : found;
+      const isBrought =
+        (await bringLeftFiles(found, tip, tolerated)) || (await bringHiddenFiles(found, tip, tolerated));
+      return isBrought ? await readOnce(tip, tolerated, wanted) : found;
     },
 
     patchOf: (question) => createBesidePatch(beside, question),

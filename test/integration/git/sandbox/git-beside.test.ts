@@ -259,6 +259,22 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     expect(change.files).toEqual(['three.txt', 'two.txt']);
   });
 
+  test('files that the agent leaves out by a sparse checkout are not removed', async () => {
+    if (agentSandbox !== null) workIn(agentSandbox);
+    await using scene = await setScene();
+    await scene.write('docs/page.md', 'x');
+    await scene.write('lib/a.js', 'x');
+    await scene.git('add', '.');
+    await scene.git('commit', '-q', '-m', 'Add folders');
+    await scene.git('push', '-q', scene.server.repositoryFolder, 'HEAD:main');
+    await openFresh(scene);
+    const sparse = 'git sparse-checkout set lib; echo y >> lib/a.js';
+    const first = await iterate(scene, () => runIn(scene, `echo z > docs/new.md; git add .; git commit -q -m z; ${sparse}`));
+    expect(first.change.files).toEqual(['docs/new.md', 'lib/a.js']);
+    const second = await iterate(scene, () => runIn(scene, 'ls docs; rm docs/page.md'));
+    expect(second.change.files).toEqual(['docs/page.md']);
+  });
+
   test('work from before the agent began is not reported, nor is work that returns to the work tree', async () => {
     if (agentSandbox !== null) workIn(agentSandbox);
     await using scene = await setScene();

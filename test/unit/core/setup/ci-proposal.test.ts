@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { cpuMs } from '../../../cpu.ts';
 import { parse } from 'yaml';
 import { classifyCommand, commandsOfScript, listPrograms } from '../../../../src/core/setup/ci/commands.ts';
 import { conditionMayHold, resolveText } from '../../../../src/core/setup/ci/expressions.ts';
@@ -643,9 +644,8 @@ test.each<[string, readonly string[] | null]>([
 
 test('an assignment of many parts is read at once', () => {
   const line = `A=${'"$(x)"'.repeat(40)} y`;
-  const startedAt = performance.now();
-  expect(commandsOfScript(`${line}\nz`)).toEqual([line, 'z']);
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  const spent = cpuMs(() => expect(commandsOfScript(`${line}\nz`)).toEqual([line, 'z']));
+  expect(spent).toBeLessThan(1_000);
 });
 
 test('programs are what starts, without variables, shells and what is not a program', () => {

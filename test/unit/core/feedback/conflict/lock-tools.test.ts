@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMs } from '../../../../cpu.ts';
 import {
   LOCK_TOOLS,
   listLockCommands,
@@ -43,10 +44,11 @@ describe('tools that commands call', () => {
 
   test('are looked for in the first 64 KiB, quickly', () => {
     expect(findCalledTools(`${'x'.repeat(64 * 1024)}\nnpm ci`)).toEqual([]);
-    const started = performance.now();
-    for (const piece of ['`', '``a`', 'A=b ', '$ ', 'if ', '\n', 'a&&', ' '])
-      expect(findNamedTools(piece.repeat(100_000))).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    const spent = cpuMs(() => {
+      for (const piece of ['`', '``a`', 'A=b ', '$ ', 'if ', '\n', 'a&&', ' '])
+        expect(findNamedTools(piece.repeat(100_000))).toEqual([]);
+    });
+    expect(spent).toBeLessThan(5_000);
   });
 });
 
