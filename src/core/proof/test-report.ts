@@ -248,7 +248,7 @@ function readTap(line: string, at: Position): boolean {
   if (at.tape !== null) return addAssertion(at, at.tape, result);
   const name = nameInTap(text.replace(TAP_END, '')) || 'unnamed';
   const isOpened = at.suites.some((one) => one.indent === before.length && one.name === name);
-  // What has no header of its own in a subtest is an assertion, which the result of the subtest includes.
+  // A line without a header in a subtest is an assertion, which the result of the subtest includes.
   if (suitesAbove(at, before.length).at(-1)?.isSubtest === true && !isOpened) return true;
   addBelow(at, before.length, { name, result });
   if (text.endsWith('{')) enter(at, before.length, name);

@@ -143,7 +143,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     ...isNoted(end === null, 'Its journal has no end: it was killed, or failed.'),
     ...isNoted(
       isOnlyInRecord && end !== null && said !== known,
-      `Its journal ends with ${known ?? ''}; only its record says that it then ended with ${said ?? ''}.`,
+      `Its journal ends with ${known ?? ''}; only its record says what followed: ${said ?? ''}.`,
     ),
   ];
 }

@@ -141,7 +141,7 @@ export interface CloneBranch {
    * the newest published head. Oldest first. Null if the clone lacks one of the ends, or is cut off between them.
    */
   readonly line: readonly CloneCommit[] | null;
-  /** Commits that merges on the line brought in and that the base branch does not have, with the run that each names. */
+  /** Commits that merges on the line brought in and that the base branch lacks, with the run that each names. */
   readonly strange: readonly Pick<CloneCommit, 'id' | 'run'>[];
   /** True if the base branch has the newest published head. */
   readonly isMerged: boolean;

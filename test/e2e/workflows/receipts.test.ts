@@ -422,7 +422,7 @@ describe('a receipt', () => {
     [
       'a failure after its end',
       'good',
-      'note: Its journal ends with complete (plan_complete); only its record says that it then ended with failed (push).',
+      'note: Its journal ends with complete (plan_complete); only its record says what followed: failed (push).',
       (one) => ({ ...one, outcome: { kind: 'failed', reason: 'push' } }),
     ],
     [
