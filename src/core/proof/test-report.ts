@@ -10,7 +10,7 @@ const MAX_NAME_CHARS = 300;
 const MAX_DEPTH = 12;
 
 /** The tests with one name: how many of them ran, and how many of these passed. */
-export type ReportedTest = NamedTest & { readonly runs: number; readonly passed: number };
+type ReportedTest = NamedTest & { readonly runs: number; readonly passed: number };
 
 /** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
 export type TestReport = ReadonlyMap<string, ReportedTest>;
