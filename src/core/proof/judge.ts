@@ -198,7 +198,7 @@ interface FoundTest {
   readonly count: number;
   /** Number of old tests with this name. */
   readonly known: number;
-  /** Number of times that each test ran, for example once for each version of a language. */
+  /** Number of times that each test ran, for example with several versions of a language. */
   readonly repeats: number;
 }
 

@@ -10,7 +10,7 @@ const MAX_NAME_CHARS = 300;
 const MAX_DEPTH = 12;
 
 /** The tests with one name: how many of them ran, and how many of these passed. */
-export type ReportedTest = NamedTest & { readonly runs: number; readonly passed: number };
+type ReportedTest = NamedTest & { readonly runs: number; readonly passed: number };
 
 /** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
 export type TestReport = ReadonlyMap<string, ReportedTest>;
@@ -248,7 +248,7 @@ function readTap(line: string, at: Position): boolean {
   if (at.tape !== null) return addAssertion(at, at.tape, result);
   const name = nameInTap(text.replace(TAP_END, '')) || 'unnamed';
   const isOpened = at.suites.some((one) => one.indent === before.length && one.name === name);
-  // A line of a subtest without a header of its own is an assertion, which the result of the subtest includes.
+  // A line without a header in a subtest is an assertion, which the result of the subtest includes.
   if (suitesAbove(at, before.length).at(-1)?.isSubtest === true && !isOpened) return true;
   addBelow(at, before.length, { name, result });
   if (text.endsWith('{')) enter(at, before.length, name);

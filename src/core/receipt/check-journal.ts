@@ -1,5 +1,4 @@
-import { checkChain } from '../journal/chain.ts';
-import { type Journal, parseJournal } from '../journal/parse-journal.ts';
+import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
 import { countEntryCalls, countUnpriced, type JournalEntry } from '../journal/journal.ts';
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';
@@ -144,7 +143,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     ...isNoted(end === null, 'Its journal has no end: it was killed, or failed.'),
     ...isNoted(
       isOnlyInRecord && end !== null && said !== known,
-      `The last outcome in its journal is ${known ?? ''}; only its record says that it then became ${said ?? ''}.`,
+      `Its journal ends with ${known ?? ''}; only its record says what followed: ${said ?? ''}.`,
     ),
   ];
 }

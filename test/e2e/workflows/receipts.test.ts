@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHAIN_START, chainJournalLine } from '../../../src/core/journal/chain.ts';
+import { CHAIN_START, chainJournalLine } from '../../../src/core/journal/parse-journal.ts';
 import { parseReceipts, type RunReceipt, serializeReceipts } from '../../../src/core/receipt/receipt.ts';
 import {
   buildBranchQuestion,
@@ -422,7 +422,7 @@ describe('a receipt', () => {
     [
       'a failure after its end',
       'good',
-      'note: The last outcome in its journal is complete (plan_complete); only its record says that it then became failed (push).',
+      'note: Its journal ends with complete (plan_complete); only its record says what followed: failed (push).',
       (one) => ({ ...one, outcome: { kind: 'failed', reason: 'push' } }),
     ],
     [

@@ -269,7 +269,9 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     await scene.git('push', '-q', scene.server.repositoryFolder, 'HEAD:main');
     await openFresh(scene);
     const sparse = 'git sparse-checkout set lib; echo y >> lib/a.js';
-    const first = await iterate(scene, () => runIn(scene, `echo z > docs/new.md; git add .; git commit -q -m z; ${sparse}`));
+    const first = await iterate(scene, () =>
+      runIn(scene, `echo z > docs/new.md; git add .; git commit -q -m z; ${sparse}`),
+    );
     expect(first.change.files).toEqual(['docs/new.md', 'lib/a.js']);
     const second = await iterate(scene, () => runIn(scene, 'ls docs; rm docs/page.md'));
     expect(second.change.files).toEqual(['docs/page.md']);
