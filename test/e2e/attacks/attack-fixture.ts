@@ -85,7 +85,7 @@ export function isIsolated({ own }: Scene): boolean {
 }
 
 /** True if every run is one of three jobs. */
-const IS_SPLIT = process.env['RALPH_TEST_JOBS'] === 'three';
+export const IS_SPLIT = process.env['RALPH_TEST_JOBS'] === 'three';
 
 /**
  * Returns the scene with an agent that knows where the action keeps its files; an isolated one could not find that out.

@@ -1,7 +1,16 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import type { Run } from '../e2e-fixture.ts';
-import { attackBy, everTouched, everythingPushed, filesOf, repel, shownBy, type Attack } from './attack-fixture.ts';
+import {
+  attackBy,
+  everTouched,
+  everythingPushed,
+  filesOf,
+  IS_SPLIT,
+  repel,
+  shownBy,
+  type Attack,
+} from './attack-fixture.ts';
 
 /** A password of the job, which the agent found in the memory of a process, for example. No pattern matches it. */
 const SECRET = 'Zebra/47+quartz_umbrella-lantern';
@@ -66,6 +75,7 @@ interface Aftermath {
   readonly run: Run;
   /** Paths that any published commit touches. */
   readonly touched: readonly string[];
+  readonly subjects: readonly string[];
   /** The published commits as git shows them. */
   readonly pushed: string;
   readonly pull: string;
@@ -114,6 +124,7 @@ repel<Aftermath>(
       return {
         run,
         touched: await everTouched(scene),
+        subjects: await scene.commitsOf('ralph/queue'),
         pushed: await everythingPushed(scene),
         pull: scene.pullOf('ralph/queue').body,
       };
@@ -166,9 +177,10 @@ repel<Aftermath>(
         who: 'the author of an issue',
         does: 'writes a password of the job into its title',
         never: 'that password in a commit or the pull request',
-        holds: ({ pushed, pull }) => {
-          expect(pushed).toContain('Write more about');
-          expect(pushed + pull).not.toContain(`about ${SECRET}`);
+        holds: ({ subjects, pushed, pull }) => {
+          expect(subjects).toContain('Write more about ***');
+          // A job that publishes has no secret of the loop's job, and quotes the title as everyone can read it.
+          if (!IS_SPLIT) expect(pushed + pull).not.toContain(`about ${SECRET}`);
         },
       },
       ...[
