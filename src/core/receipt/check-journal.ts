@@ -1,4 +1,5 @@
-import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
+import { checkChain } from '../journal/chain.ts';
+import { type Journal, parseJournal } from '../journal/parse-journal.ts';
 import { countEntryCalls, countUnpriced, type JournalEntry } from '../journal/journal.ts';
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHAIN_START, chainJournalLine } from '../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine } from '../../../src/core/journal/chain.ts';
 import { parseReceipts, type RunReceipt, serializeReceipts } from '../../../src/core/receipt/receipt.ts';
 import {
   buildBranchQuestion,
