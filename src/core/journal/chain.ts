@@ -40,6 +40,7 @@ export function checkChain(text: string, sha256: (line: string) => string): Chai
 }
 
 function prevIn(line: string): string | null {
-  const prev: unknown = Object(tryJson(line)).prev;
-  return typeof prev === 'string' ? prev : null;
+  const found = tryJson(line);
+  const isLinked = typeof found === 'object' && found !== null && 'prev' in found;
+  return isLinked && typeof found.prev === 'string' ? found.prev : null;
 }
