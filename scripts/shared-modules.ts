@@ -44,6 +44,10 @@ export function withoutCopies(bundled: ReadonlyMap<string, string>): Map<string,
     const spread = imported.map((_, nth) => `...shared${String(nth)},`);
     result.set(name, `${imports.join('')}${head}export const modules = {${spread.join('')}${listOf(own)}};\n`);
   }
+  for (const [name, text] of result)
+    for (const [, id = ''] of text.matchAll(LOADED))
+      if (!result.has(`${id}.index.js`))
+        throw new Error(`${name} loads chunk ${id}, which is not a file of the bundle.`);
   return result;
 }
 
@@ -82,8 +86,8 @@ function withMainInOneChunk(bundled: ReadonlyMap<string, string>): {
   return { files, main };
 }
 
-/** Matches the loading of a chunk. */
-const LOADED = /__nccwpck_require__\.e\((\d+)\)/g;
+/** Matches the loading of a chunk, in the bundler's main file and in a chunk. */
+const LOADED = /__(?:nccwpck|webpack)_require__\.e\((\d+)\)/g;
 
 function chunkIn(name: string, text: string): Chunk {
   // A chunk with a module that calls `require` by itself begins with an import.

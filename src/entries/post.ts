@@ -48,7 +48,12 @@ export async function runPost(): Promise<void> {
   }));
   // Load the code now, right after the files of the action were compared, because processes that the agent left could
   // still change them. Most runs have nothing to finish.
-  const rescue = runs.every(({ record }) => isOver(record)) ? null : await import('./finish-run.ts');
+  const rescue = runs.every(({ record }) => isOver(record))
+    ? null
+    : await import('./finish-run.ts').catch((error: unknown) => {
+        logFailure('The post step could not load what finishes a run')(error);
+        return null;
+      });
   for (const { identity, record } of runs) {
     // This ends processes that the agent left running in a separate session.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));

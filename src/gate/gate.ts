@@ -86,7 +86,7 @@ async function workLabeledIssue(
       endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`)),
     );
   return ensureAnswer(deps, issue, async () =>
-    gateResultOfLane(deps, await startIssueWork(deps, { number: issue, redo: true, approvedText })),
+    gateResultOfLane(deps, await startIssueWork(deps, { number: issue, redo: true, approvedText, triesLimits: false })),
   );
 }
 

@@ -37,6 +37,8 @@ interface AskedIssue {
   /** True if finished work is repeated, which only a run's first attempt does. */
   readonly redo: boolean;
   readonly approvedText: IssueText | null;
+  /** True if the person asks by a command, which tries a known limit. */
+  readonly triesLimits: boolean;
 }
 
 const FOR_WAITING: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
@@ -80,8 +82,9 @@ export async function startQueueWorkOnLanes(
       : await admitQueue(deps, { ...request, update: first.updatesQueue });
   const own = admitted.intake;
   const isOver = own.kind === 'end' && mayServeOtherLanes(own.outcome);
-  // A person who asks for the queue gets it first.
-  const waiting = by.asked && isOver ? await examine() : first;
+  // A person who asks for the queue gets it first, and hears why it cannot continue.
+  const isIdle = own.kind === 'end' && own.outcome.kind === 'idle' && own.outcome.reason !== 'waiting_for_review';
+  const waiting = by.asked && isIdle && isOver ? await examine() : first;
   if (waiting.work !== null) return workOn(waiting.work);
   const { train } = waiting;
   const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
@@ -93,8 +96,8 @@ export async function startQueueWorkOnLanes(
   const named = [...waiting.warnings, ...closed, ...(missing === null ? [] : [missing])];
   const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...named] };
   if (!isOver) return { ...admitted, intake: { ...own, notes } };
-  if (waiting.problem !== null) throw waiting.problem;
-  return waiting.unnotified === null
+  if (waiting.problem !== null && !by.asked) throw waiting.problem;
+  return waiting.unnotified === null || by.asked
     ? gateResultOfLane(deps, { ...own, notes })
     : gateResultOfLane(deps, { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
 }
@@ -173,7 +176,7 @@ function requestWith(
 ): WorkRequest {
   // Running a job again is not a second request, so later attempts do not repeat finished work.
   const again = asked && context.runAttempt === 1;
-  const request = { ...tasks, promptAgain: again, approvedText: null };
+  const request = { ...tasks, promptAgain: again, approvedText: null, triesLimits: true };
   return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, update: false, ...request };
 }
 
@@ -215,7 +218,8 @@ async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promis
 }
 
 /** Starts work on one issue, on its own lane. */
-export async function startIssueWork(deps: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
+export async function startIssueWork(deps: GateDeps, asked: AskedIssue): Promise<Intake> {
+  const { number, redo, approvedText, triesLimits } = asked;
   const issue = await deps.forge.issue(number);
   const refused = (why: string): Intake => refuseCommand(deps, number, why);
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
@@ -226,7 +230,7 @@ export async function startIssueWork(deps: GateDeps, { number, redo, approvedTex
     return refused(`This issue ${explainNoTask(deps.config)}. Add the label to start the work.`);
   return admitWork(deps, {
     ...createOwnRequest(issue, TASKS_PURPOSE),
-    ...{ requested: 'by-name', byHand: true, approvedText },
+    ...{ requested: 'by-name', byHand: true, approvedText, triesLimits },
     asked: deps.context.runAttempt === 1,
     redo: redo && deps.context.runAttempt === 1,
   });

@@ -24,7 +24,7 @@ export function createGuard(
   { actionFolder, config, context, environment, log }: World,
   runnerFiles: RunnerFiles,
 ): Guard {
-  let isWatched = false;
+  let watching: Promise<void> | null = null;
   let actionFiles: ActionFiles | null = null;
 
   function check(): void {
@@ -33,13 +33,15 @@ export function createGuard(
     if (changed.length > 0) throw changedFiles(changed);
   }
 
+  async function watch(): Promise<void> {
+    const { startWatchdog } = await import('../processes/run-program.ts');
+    startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
+  }
+
   return {
     begin: async () => {
-      if (!isWatched) {
-        isWatched = true;
-        const { startWatchdog } = await import('../processes/run-program.ts');
-        startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
-      }
+      // A second program that begins at the same time waits as well.
+      await (watching ??= watch());
       // With `uses: ./`, the action is the project itself, which the agent may change, so do not guard it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
       else log.info('The action is inside the work tree, so its own files are not checked after each call.');

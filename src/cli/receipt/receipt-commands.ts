@@ -178,7 +178,9 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
   const { repository: wanted = clone.repository } = named;
   if (wanted?.toLowerCase() !== (clone.repository ?? wanted)?.toLowerCase())
     throw new UsageError(
-      [`${toPlainLine(name)} is not of ${String(clone.repository)}, of which this is a clone.`],
+      [
+        `${toPlainLine(name)} is not of ${String(clone.repository)}, of which this is a clone. Give the number, or set the URL of the remote if the repository was renamed.`,
+      ],
       'none',
     );
   const all =

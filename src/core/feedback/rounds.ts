@@ -257,7 +257,7 @@ function itemNow(subject: AskedSubject, before: FeedbackItem | undefined, botRou
   const isSame = before?.asked === asked;
   // After a resolved conflict, one with a newer base is another conflict: with many open pull requests, each merge
   // makes one.
-  const isAnother = kind === 'conflict' && !isSame && before?.answer?.kind === 'changed';
+  const isAnother = kind === 'conflict' && !isSame && before?.answer?.kind === 'changed' && before.answer.posted;
   const counted = isAnother ? 0 : (before?.rounds ?? 0);
   // A person's request does not inherit the rounds of bots, so it begins at 0.
   const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;

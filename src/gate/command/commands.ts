@@ -63,6 +63,7 @@ export async function obeyCommand(
             number: threadTopic.issue,
             redo: threadTopic.kind === 'issue',
             approvedText: null,
+            triesLimits: true,
           }),
         ),
       );
@@ -181,7 +182,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   const intake =
     number === null
       ? await startQueueWork(deps, { asked: true, byHand: given.task === null, purpose: TASKS_PURPOSE })
-      : await startIssueWork(deps, { number, redo: false, approvedText: null });
+      : await startIssueWork(deps, { number, redo: false, approvedText: null, triesLimits: true });
   return withReceipt(intake, thread, receipt);
 }
 

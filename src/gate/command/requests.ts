@@ -59,7 +59,7 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
     );
   const issue = await deps.forge.issue(number);
   if (issue?.state !== 'open' || issue.isPullRequest || isDashboardText(issue.body))
-    return startIssueWork(deps, { number, redo: true, approvedText: null });
+    return startIssueWork(deps, { number, redo: true, approvedText: null, triesLimits: true });
   const then = issueThen ?? { ...issue, at: deps.clock.now() };
   const isLabelled = hasLabel(issue.labels, taskLabel);
   const isSame = then.title === issue.title && then.body === issue.body && !hasLabel(then.labels, taskLabel);
@@ -75,5 +75,9 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
     const added = await deps.forge.addLabels(number, [taskLabel]);
     if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
   }
-  return withReceipt(await startIssueWork(deps, { number, redo: true, approvedText: then }), number, receipt);
+  return withReceipt(
+    await startIssueWork(deps, { number, redo: true, approvedText: then, triesLimits: true }),
+    number,
+    receipt,
+  );
 }

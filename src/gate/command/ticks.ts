@@ -93,7 +93,10 @@ export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: O
   const number = retried.map(issueOfId).find((issue) => issue !== null);
   return number === undefined
     ? updated(`Obeyed on the dashboard: ${listFirstNames(obeyed.map(({ box }) => wordsOfBox(box)))}.`)
-    : gateResultOfLane(deps, await startIssueWork(deps, { number, redo: false, approvedText: null }));
+    : gateResultOfLane(
+        deps,
+        await startIssueWork(deps, { number, redo: false, approvedText: null, triesLimits: true }),
+      );
 }
 
 /** A tick and the lane of its retry; `retried` is null for any other tick. */

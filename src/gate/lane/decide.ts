@@ -234,8 +234,7 @@ async function findWork(
     reopenWaitingTasks(judged, deps.config.allowProtectedPaths, (text) => hashOfText(text, deps.sha256)),
     new Map([...ceilings].map(([id, { usd }]) => [id, { usd, spentUsd: spentInQueue({ look, restored }, id) }])),
   );
-  // A label asks for work. It tries no limit that an earlier call has met, on whatever lane, but a command does.
-  const probe = { policy: deps.config.policy, limits: request.approvedText === null, now: deps.clock.now() };
+  const probe = { policy: deps.config.policy, limits: request.triesLimits, now: deps.clock.now() };
   const state = request.asked ? probeNow(woken, probe) : woken;
   const notes = buildLaneNotes(restored, feedback, judged);
   // A person who asks for a task by name, or answers in the pull request, expects its head to move, so keep new tasks.

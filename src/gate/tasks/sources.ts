@@ -43,6 +43,8 @@ export interface WorkRequest {
   readonly issues: readonly Issue[];
   /** The text of the one issue when its label was just added, or null if it is unknown. */
   readonly approvedText: IssueText | null;
+  /** False for a label: it tries no limit that an earlier call has met. */
+  readonly triesLimits: boolean;
   /** The task files; null if none, or the lane does not work on them. */
   readonly files: BaseFiles | null;
   /** The user's prompt as a task; null if none, or the lane does not work on it. */
@@ -85,6 +87,7 @@ export function createOwnRequest(issue: Issue, purpose: RunPurpose): WorkRequest
     prompt: null,
     promptAgain: false,
     approvedText: null,
+    triesLimits: true,
   };
 }
 

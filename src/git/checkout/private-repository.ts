@@ -226,14 +226,20 @@ async function readContentSettings(workspace: Workspace, env: NodeJS.ProcessEnv)
   const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'precomposeunicode', 'excludesfile'];
   const variables = { GIT_DIR: workspace.gitFolder };
   const git = createGit({ folder: workspace.top, env, variables, configuration: 'own' });
-  const listed = await git.answer(['config', '--type=path', '-z', '--get-regexp', `^core\\.(${names.join('|')})$`]);
+  const listed = await git.answer(['config', '-z', '--get-regexp', `^core\\.(${names.join('|')})$`]);
   return listed.stdout
     .toString()
     .split('\0')
     .flatMap((record) => {
-      const [, name, value] = /^core\.([a-z]+)\n([^]*)$/.exec(record) ?? [];
-      return name !== undefined && value !== undefined ? [{ name, value }] : [];
+      // A key without a value is true.
+      const [, name, value = 'true'] = /^core\.([a-z]+)(?:\n([^]*))?$/.exec(record) ?? [];
+      return name === undefined ? [] : [{ name, value: name === 'excludesfile' ? withHome(value, env) : value }];
     });
+}
+
+/** Returns a path of git's config with the home folder in place of `~/`. */
+function withHome(path: string, env: NodeJS.ProcessEnv): string {
+  return path.replace(/^~(?=\/)/, () => env['HOME'] ?? '~');
 }
 
 /** Returns the config of our git directories with these settings. */

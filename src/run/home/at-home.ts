@@ -298,12 +298,13 @@ async function narrowToTask(deps: GateDeps, intake: Intake, wanted: string | nul
   const asked = findAskedTask(intake.tasks, wanted);
   if (asked.kind === 'tasks') return intake.kind === 'end' ? intake : { ...intake, tasks: asked.tasks };
   if (intake.kind === 'work') await releaseLane(deps, intake.lane.id);
-  return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
+  return { ...endIntake({ kind: 'failed', reason: 'configuration', message: asked.why }), notes: intake.notes };
 }
 
 /** Returns true for a run that ends because no task is open, so that a task named by a person may not exist. */
 export function endsWithoutOpenTask(outcome: Outcome): boolean {
-  return outcome.kind === 'complete' || (outcome.kind === 'idle' && ['no_tasks', 'all_done'].includes(outcome.reason));
+  const withoutTask = ['no_tasks', 'all_done', 'no_such_label'];
+  return outcome.kind === 'complete' || (outcome.kind === 'idle' && withoutTask.includes(outcome.reason));
 }
 
 /** Returns the one task that a person calls by this name, or the reason why there is no such task, in sentences. */

@@ -463,13 +463,16 @@ describe('a limit that several branches meet (L12)', () => {
     expect((await runOnce(project)).end).toBe('complete (plan_complete)');
   });
 
-  test.each(['run', 'retry'])('/ralph %s on another branch opens it', async (command) => {
-    const project = createProject({ issues: [1, 2], agent: [weekly] });
-    await runOnce(project, { event: labeled(1) });
-    project.script.behaviours = [finisher];
-    const asked = { event: commented(`/ralph ${command}`, { issue: 2 }) };
-    expect((await runOnce(project, asked)).end).toBe('complete (plan_complete)');
-  });
+  test.each(['run', 'retry', 'the limit was raised, please try again now'])(
+    '/ralph %s on another branch opens it',
+    async (command) => {
+      const project = createProject({ issues: [1, 2], agent: [weekly] });
+      await runOnce(project, { event: labeled(1) });
+      project.script.behaviours = [finisher];
+      const asked = { event: commented(`/ralph ${command}`, { issue: 2 }) };
+      expect((await runOnce(project, asked)).end).toBe('complete (plan_complete)');
+    },
+  );
 
   test('when it is over on one branch, it is over on all', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [weekly] });

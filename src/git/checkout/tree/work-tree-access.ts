@@ -219,10 +219,9 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
 
   return {
     async read(tip, tolerated, wanted) {
-      const found = await readOnce(tip, tolerated, wanted);
-      const isBrought =
-        (await bringLeftFiles(found, tip, tolerated)) || (await bringHiddenFiles(found, tip, tolerated));
-      return isBrought ? await readOnce(tip, tolerated, wanted) : found;
+      let found = await readOnce(tip, tolerated, wanted);
+      if (await bringLeftFiles(found, tip, tolerated)) found = await readOnce(tip, tolerated, wanted);
+      return (await bringHiddenFiles(found, tip, tolerated)) ? await readOnce(tip, tolerated, wanted) : found;
     },
 
     patchOf: (question) => createBesidePatch(beside, question),
