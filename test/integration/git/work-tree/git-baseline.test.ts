@@ -186,7 +186,7 @@ describe('a checkout that is "modified" as git makes it', () => {
   test('by settings of the person whose machine it is: the run works as git shows the checkout', async () => {
     await using scene = await setScene();
     const home = dirname(scene.checkout);
-    await writeFile(join(home, '.gitconfig'), '[core]\n\tautocrlf = true\n\texcludesFile = ~/ignored\n');
+    await writeFile(join(home, '.gitconfig'), '[core]\n\tsymlinks\n\tautocrlf = true\n\texcludesFile = ~/ignored\n');
     await writeFile(join(home, 'ignored'), '*.local\n');
     await scene.git('rm', '-r', '--cached', '--quiet', '.');
     await scene.git('clean', '-fdxq');

@@ -302,6 +302,17 @@ describe('the memory', () => {
   });
 });
 
+test.each<[string, Partial<typeof changed>, number]>([
+  ['was resolved: its rounds begin again', { posted: true }, 0],
+  ['was merged, but is not verified: its rounds count on', { posted: false }, 2],
+])('a conflict with a newer base after one that %s', (_, answer, rounds) => {
+  const id = 'conflict-0123456789ab';
+  const before: FeedbackItem = { ...item, kind: 'conflict', asked: 'b1', rounds: 2, answer: { ...changed, ...answer } };
+  const subjects = [{ id, kind: 'conflict', title: item.title, url: item.url, asked: 'b2' }] as const;
+  const now = mergeSubjects(remembered({ [id]: before }, { [id]: working }), found({}, { subjects }));
+  expect(now.feedback.items[id]?.rounds).toBe(rounds);
+});
+
 test.each<[FeedbackSubject, string]>([
   [{ kind: 'thread', thread: 'T', replyTo: 1, asked: 3, by: 'Ada', path: 'a', line: 1, suggestion: null }, '3'],
   [{ kind: 'review', review: 7, by: 'Ada' }, '7'],
